@@ -1,0 +1,34 @@
+# Helpers that give every target of the project the same warnings, sanitizers and include root.
+
+add_library(mdsm_flags INTERFACE)
+target_include_directories(mdsm_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(mdsm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
+if(MDSM_SANITIZE)
+  list(JOIN MDSM_SANITIZE "," _mdsm_sanitizers)
+  # gcc's shadow warnings inside instrumented standard headers are not ours to fix.
+  target_compile_options(mdsm_flags INTERFACE -fsanitize=${_mdsm_sanitizers} -fno-omit-frame-pointer
+                                              -fno-sanitize-recover=all -Wno-maybe-uninitialized)
+  target_link_options(mdsm_flags INTERFACE -fsanitize=${_mdsm_sanitizers})
+endif()
+
+# mdsm_library(core DEPS fmt::fmt ...) makes the static library mdsm_core from every .cpp of the current folder.
+function(mdsm_library name)
+  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources)
+    add_library(mdsm_${name} INTERFACE)
+    return()
+  endif()
+  add_library(mdsm_${name} STATIC ${sources})
+  target_link_libraries(mdsm_${name} PUBLIC mdsm_flags ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+endfunction()
+
+# mdsm_test(core DEPS mdsm_core) makes one test program from every *_test.cpp of the current folder.
+function(mdsm_test name)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  add_executable(${name}_test ${sources})
+  target_link_libraries(${name}_test PRIVATE mdsm_flags ${ARG_DEPS} GTest::gtest_main)
+  target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 LABELS unit)
+endfunction()

@@ -1,0 +1,28 @@
+// A command of the mdsm program: declares its options, then runs. One short file per command defines one of
+// these; commands.cpp lists them all.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/options.h"
+
+namespace mdsm::cli {
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual const char* name() const = 0;
+  virtual const char* summary() const = 0;  // one line for `mdsm --help`
+  virtual void declare(OptionSet& options) = 0;
+  // Returns the exit code. `options` is the parsed set, for commands that save or layer options.
+  virtual int run(OptionSet& options) = 0;
+};
+
+// All commands in the order of `mdsm --help`.
+std::vector<std::unique_ptr<Command>> all_commands();
+
+std::unique_ptr<Command> make_describe();
+
+}  // namespace mdsm::cli

@@ -1,0 +1,11 @@
+#include "cli/command.h"
+
+namespace mdsm::cli {
+
+std::vector<std::unique_ptr<Command>> all_commands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(make_describe());
+  return commands;
+}
+
+}  // namespace mdsm::cli

@@ -1,0 +1,106 @@
+#include "core/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace mdsm {
+namespace {
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+void flush_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+template <class Container>
+Container read_whole(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) fail("check the path", "{}: no such file", path.string());
+  if (fs::is_directory(path, error)) fail("name a file", "{}: is a folder", path.string());
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) fail("check its permissions", "{}: cannot be opened: {}", path.string(), reason(errno));
+  Container content(static_cast<size_t>(in.tellg()), typename Container::value_type{});
+  in.seekg(0);
+  in.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(content.size()));
+  if (!in) fail("check the disk", "{}: reading failed after {} bytes", path.string(), in.gcount());
+  return content;
+}
+
+}  // namespace
+
+std::vector<std::byte> read_bytes(const fs::path& path) { return read_whole<std::vector<std::byte>>(path); }
+std::string read_text(const fs::path& path) { return read_whole<std::string>(path); }
+
+AtomicFile::AtomicFile(fs::path target) : target_(std::move(target)) {
+  if (fs::is_directory(target_))
+    fail("name a file", "{}: is a folder, cannot be written as a file", target_.string());
+  temporary_ = target_;
+  temporary_ += fmt::format(".tmp{}", ::getpid());
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0)
+    fail("check that its folder exists and can be written", "{}: cannot be written: {}", target_.string(),
+         reason(errno));
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!committed_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail_writing(int error) const {
+  fail(error == ENOSPC ? "free some space; the previous file is untouched" : "the previous file is untouched",
+       "{}: writing failed: {}", target_.string(), reason(error));
+}
+
+void AtomicFile::write(const void* data, size_t bytes) {
+  const char* at = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t done = ::write(descriptor_, at, bytes);
+    if (done < 0) {
+      if (errno == EINTR) continue;
+      fail_writing(errno);
+    }
+    at += done;
+    bytes -= static_cast<size_t>(done);
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) fail_writing(errno);
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) fail_writing(errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_writing(errno);
+  committed_ = true;
+  flush_folder(target_.parent_path());
+}
+
+void write_file(const fs::path& path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  write_file(path, std::as_bytes(std::span(text)));
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path))
+    fail("choose a folder that can be written", "{}: cannot create the folder: {}", path.string(),
+         error ? error.message() : "a file of that name exists");
+}
+
+}  // namespace mdsm

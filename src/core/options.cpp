@@ -1,0 +1,438 @@
+#include "core/options.h"
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "core/error.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+template <class... Ts>
+struct Overload : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overload(Ts...) -> Overload<Ts...>;
+
+template <class T>
+bool parse_number(const std::string& text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// "--lr 0.001" and "--limit 10000" as people write them: 1e4 is a fine integer.
+bool parse_integer(const std::string& text, int64_t& value) {
+  if (parse_number(text, value)) return true;
+  double real = 0;
+  if (!parse_number(text, real) || std::floor(real) != real || std::abs(real) > 9e15) return false;
+  value = static_cast<int64_t>(real);
+  return true;
+}
+
+bool parse_flag(const std::string& text, bool& value) {
+  value = text == "true" || text == "1" || text == "yes" || text == "on";
+  return value || text == "false" || text == "0" || text == "no" || text == "off";
+}
+
+std::string join(const std::vector<std::string>& words, const char* separator) {
+  return fmt::format("{}", fmt::join(words, separator));
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string json_text(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+json toml_to_json(const toml::node& node, const std::string& where) {
+  if (const auto* v = node.as_string()) return v->get();
+  if (const auto* v = node.as_integer()) return v->get();
+  if (const auto* v = node.as_floating_point()) return v->get();
+  if (const auto* v = node.as_boolean()) return v->get();
+  if (const auto* list = node.as_array()) {
+    json values = json::array();
+    for (const auto& item : *list) values.push_back(toml_to_json(item, where));
+    return values;
+  }
+  if (const auto* table = node.as_table()) {
+    json values = json::object();
+    for (const auto& [key, item] : *table) values[std::string(key.str())] = toml_to_json(item, where);
+    return values;
+  }
+  fail_usage("use text, numbers, true/false or lists", "{}: a value of a kind that no option takes", where);
+}
+
+std::string trimmed_number(double value) { return fmt::format("{:g}", value); }
+
+}  // namespace
+
+Option::Option(std::string name, Target target, std::string help, std::string group)
+    : name_(std::move(name)), help_(std::move(help)), group_(std::move(group)), target_(target) {
+  default_ = value_text();
+}
+
+Option& Option::range(double low, double high) {
+  low_ = low;
+  high_ = high;
+  return *this;
+}
+Option& Option::above(double low) {
+  low_ = low;
+  open_low_ = true;
+  return *this;
+}
+Option& Option::choices(std::vector<std::string> allowed) {
+  choices_ = std::move(allowed);
+  return *this;
+}
+Option& Option::required() {
+  required_ = true;
+  return *this;
+}
+Option& Option::meta(std::string name) {
+  meta_ = std::move(name);
+  return *this;
+}
+Option& Option::positional() {
+  positional_ = true;
+  return command_line_only();
+}
+Option& Option::command_line_only() {
+  saved_ = false;
+  return *this;
+}
+
+std::string Option::display_name() const { return positional_ ? meta_text() : "--" + name_; }
+
+void Option::reject(const std::string& value, const std::string& hint) const {
+  fail_usage(hint, "{}: '{}' is not a valid value", display_name(), value);
+}
+
+void Option::check_number(double value) const {
+  if (std::isfinite(value) && (open_low_ ? value > low_ : value >= low_) && value <= high_) return;
+  reject(trimmed_number(value), "it must be " + (constraint_text().empty() ? "finite" : constraint_text()));
+}
+
+void Option::assign(const std::string& text, bool append) {
+  if (!choices_.empty() && std::find(choices_.begin(), choices_.end(), text) == choices_.end())
+    reject(text, "choose one of " + join(choices_, ", "));
+  std::visit(Overload{[&](bool* target) {
+                        if (!parse_flag(text, *target)) reject(text, "use true or false");
+                      },
+                      [&](int64_t* target) {
+                        int64_t value = 0;
+                        if (!parse_integer(text, value)) reject(text, "it takes a whole number");
+                        check_number(static_cast<double>(value));
+                        *target = value;
+                      },
+                      [&](double* target) {
+                        double value = 0;
+                        if (!parse_number(text, value)) reject(text, "it takes a number");
+                        check_number(value);
+                        *target = value;
+                      },
+                      [&](std::string* target) { *target = text; },
+                      [&](std::vector<std::string>* target) {
+                        if (!append) target->clear();
+                        target->push_back(text);
+                      }},
+             target_);
+  given_ = true;
+}
+
+std::string Option::value_text() const {
+  return std::visit(
+      Overload{[](bool* v) -> std::string { return *v ? "true" : "false"; },
+               [](int64_t* v) { return std::to_string(*v); }, [](double* v) { return trimmed_number(*v); },
+               [](std::string* v) { return *v; }, [](std::vector<std::string>* v) { return join(*v, ","); }},
+      target_);
+}
+
+std::string Option::meta_text() const {
+  if (!meta_.empty()) return meta_;
+  if (!choices_.empty()) return join(choices_, "|");
+  return std::visit(
+      Overload{[](bool*) -> std::string { return ""; }, [](int64_t*) -> std::string { return "INT"; },
+               [](double*) -> std::string { return "NUMBER"; },
+               [](std::string*) -> std::string { return "TEXT"; },
+               [](std::vector<std::string>*) -> std::string { return "TEXT..."; }},
+      target_);
+}
+
+std::string Option::constraint_text() const {
+  const bool has_low = std::isfinite(low_), has_high = std::isfinite(high_);
+  if (has_low && has_high) return fmt::format("{} to {}", trimmed_number(low_), trimmed_number(high_));
+  if (has_low) return open_low_ ? "above " + trimmed_number(low_) : trimmed_number(low_) + " or more";
+  if (has_high) return fmt::format("{} or less", trimmed_number(high_));
+  return "";
+}
+
+OptionSet::OptionSet(std::string command, std::string summary)
+    : command_(std::move(command)), summary_(std::move(summary)) {}
+OptionSet::~OptionSet() = default;
+
+OptionSet& OptionSet::group(std::string title) {
+  current_group_ = std::move(title);
+  return *this;
+}
+
+OptionSet& OptionSet::example(std::string line) {
+  examples_.push_back(std::move(line));
+  return *this;
+}
+
+Option& OptionSet::add(std::string name, Option::Target target, std::string help) {
+  if (find_or_null(name)) throw std::logic_error("option declared twice: " + name);
+  options_.push_back(
+      std::unique_ptr<Option>(new Option(std::move(name), target, std::move(help), current_group_)));
+  return *options_.back();
+}
+
+void OptionSet::accept_config() {
+  group("Configuration");
+  add("config", config_files_, "options from a TOML or JSON file, keys as the long options")
+      .meta("FILE")
+      .command_line_only();
+  add("set", settings_, "set one option by its key").meta("KEY=VALUE").command_line_only();
+}
+
+const Option* OptionSet::find_or_null(std::string_view name) const {
+  for (const auto& option : options_)
+    if (option->name_ == name) return option.get();
+  return nullptr;
+}
+
+Option& OptionSet::find(std::string_view name, const std::string& where) {
+  if (const Option* option = find_or_null(name)) return const_cast<Option&>(*option);
+  std::string nearest;
+  size_t best = 3;
+  for (const auto& option : options_)
+    if (const size_t distance = edit_distance(name, option->name_); distance < best && !option->positional_) {
+      best = distance;
+      nearest = option->name_;
+    }
+  fail_usage(nearest.empty() ? fmt::format("mdsm {} --help lists them", command_)
+                             : fmt::format("did you mean {}?", nearest),
+             "{}: unknown option '{}'", where, name);
+}
+
+void OptionSet::parse(std::span<const std::string> arguments) {
+  struct Assignment {
+    Option* option;
+    std::string value;
+  };
+  std::vector<Assignment> assignments;
+  std::vector<Option*> places;
+  for (const auto& option : options_)
+    if (option->positional_) places.push_back(option.get());
+  size_t place = 0;
+  bool only_places = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (only_places || word.size() < 2 || word[0] != '-') {
+      if (place >= places.size())
+        fail_usage(fmt::format("mdsm {} --help shows the usage", command_),
+                   "mdsm {}: unexpected argument '{}'", command_, word);
+      assignments.push_back({places[place], word});
+      if (!std::holds_alternative<std::vector<std::string>*>(places[place]->target_)) ++place;
+      continue;
+    }
+    if (word == "--") {
+      only_places = true;
+      continue;
+    }
+    const bool is_short = word[1] != '-';
+    const size_t equals = word.find('=');
+    std::string name =
+        word.substr(is_short ? 1 : 2, equals == std::string::npos ? equals : equals - (is_short ? 1 : 2));
+    const bool negated = name.rfind("no-", 0) == 0 && !find_or_null(name) && find_or_null(name.substr(3));
+    Option& option = find(negated ? name.substr(3) : name, "mdsm " + command_);
+    if (option.positional_) find("", "mdsm " + command_);
+    if (std::holds_alternative<bool*>(option.target_)) {
+      std::string value = equals == std::string::npos ? "true" : word.substr(equals + 1);
+      if (negated) value = value == "true" ? "false" : "true";
+      assignments.push_back({&option, value});
+    } else if (negated) {
+      fail_usage("only switches can be negated", "mdsm {}: unknown option '{}'", command_, name);
+    } else if (equals != std::string::npos) {
+      assignments.push_back({&option, word.substr(equals + 1)});
+    } else if (i + 1 < arguments.size()) {
+      assignments.push_back({&option, arguments[++i]});
+    } else {
+      fail_usage(fmt::format("write --{} {}", option.name_, option.meta_text()),
+                 "mdsm {}: --{} needs a value", command_, option.name_);
+    }
+  }
+  std::vector<Option*> cleared;
+  const auto apply = [&](const Assignment& a) {
+    const bool first = std::find(cleared.begin(), cleared.end(), a.option) == cleared.end();
+    if (first) cleared.push_back(a.option);
+    a.option->assign(a.value, !first);
+  };
+  for (const auto& a : assignments)
+    if (a.option->name_ == "config") load(a.value);
+  for (const auto& a : assignments) {
+    apply(a);
+    if (a.option->name_ != "set") continue;
+    const size_t equals = a.value.find('=');
+    if (equals == std::string::npos) fail_usage("write --set key=value", "--set: '{}' has no '='", a.value);
+    set(a.value.substr(0, equals), a.value.substr(equals + 1));
+  }
+  for (const auto& option : options_)
+    if (option->required_ && !option->given_)
+      fail_usage(fmt::format("mdsm {} --help shows the usage", command_), "mdsm {}: {} is missing", command_,
+                 option->display_name());
+}
+
+void OptionSet::load(const fs::path& path) {
+  const std::string text = read_text(path);
+  json values;
+  if (path.extension() == ".toml") {
+    try {
+      values = toml_to_json(toml::parse(text), path.string());
+    } catch (const toml::parse_error& error) {
+      fail_usage("correct the file", "{}: line {}: {}", path.string(), error.source().begin.line,
+                 error.description());
+    }
+  } else {
+    values = json::parse(text, nullptr, false);
+    if (values.is_discarded()) fail_usage("write TOML (.toml) or JSON", "{}: not valid JSON", path.string());
+  }
+  from_json(values, path.string());
+}
+
+void OptionSet::from_json(const json& values, const std::string& where) {
+  if (!values.is_object()) fail_usage("write key = value pairs", "{}: not a table of options", where);
+  for (const auto& [key, value] : values.items()) {
+    if (value.is_object()) {  // a [section]; sections only group keys for the reader
+      from_json(value, where + ": " + key);
+      continue;
+    }
+    Option& option = find(key, where);
+    if (!option.saved_)
+      fail_usage("give it on the command line", "{}: '{}' is not a configuration key", where, key);
+    if (value.is_array()) {
+      bool append = false;
+      for (const auto& item : value) {
+        option.assign(json_text(item), append);
+        append = true;
+      }
+    } else if (!value.is_null()) {
+      option.assign(json_text(value), false);
+    }
+  }
+}
+
+void OptionSet::set(std::string_view name, const std::string& value) {
+  Option& option = find(name, "--set");
+  if (!option.saved_)
+    fail_usage("give it on the command line", "--set: '{}' is not a configuration key", name);
+  option.assign(value, false);
+}
+
+void OptionSet::set_default(std::string_view name, const std::string& value) {
+  Option& option = find(name, "preset");
+  if (option.given_) return;
+  option.assign(value, false);
+  option.given_ = false;
+}
+
+bool OptionSet::given(std::string_view name) const {
+  const Option* option = find_or_null(name);
+  return option && option->given_;
+}
+
+std::vector<std::string> OptionSet::given_names() const {
+  std::vector<std::string> names;
+  for (const auto& option : options_)
+    if (option->given_) names.push_back(option->name_);
+  return names;
+}
+
+json OptionSet::to_json() const {
+  json values = json::object();
+  for (const auto& option : options_)
+    if (option->saved_) std::visit([&](auto* target) { values[option->name_] = *target; }, option->target_);
+  return values;
+}
+
+std::string OptionSet::usage_line() const {
+  std::string line = "mdsm " + command_;
+  for (const auto& option : options_)
+    if (option->positional_)
+      line += option->required_ ? " " + option->meta_text() : " [" + option->meta_text() + "]";
+  for (const auto& option : options_)
+    if (option->required_ && !option->positional_)
+      line += fmt::format(" --{} {}", option->name_, option->meta_text());
+  return line + " [options]";
+}
+
+std::string OptionSet::help() const {
+  std::string text = fmt::format("{}\n\nUsage: {}\n", summary_, usage_line());
+  std::vector<std::string> groups;
+  for (const auto& option : options_)
+    if (std::find(groups.begin(), groups.end(), option->group_) == groups.end())
+      groups.push_back(option->group_);
+  for (const auto& title : groups) {
+    text += fmt::format("\n{}:\n", title);
+    for (const auto& option : options_) {
+      if (option->group_ != title) continue;
+      std::string left = "  " + option->display_name();
+      if (!option->positional_ && !option->meta_text().empty()) left += " " + option->meta_text();
+      const std::string right =
+          option->help_ + (option->default_.empty() || option->default_ == "false" || option->positional_
+                               ? ""
+                               : fmt::format(" [{}]", option->default_));
+      text += left.size() < 30 ? fmt::format("{:<30}{}\n", left, right)
+                               : fmt::format("{}\n{:30}{}\n", left, "", right);
+    }
+  }
+  if (!examples_.empty()) text += "\nExamples:\n";
+  for (const auto& line : examples_) text += "  " + line + "\n";
+  return text;
+}
+
+std::string OptionSet::markdown() const {
+  std::string text = fmt::format("## mdsm {}\n\n{}\n\n    {}\n", command_, summary_, usage_line());
+  std::string last_group;
+  for (const auto& option : options_) {
+    if (option->group_ != last_group) {
+      last_group = option->group_;
+      text +=
+          fmt::format("\n**{}**\n\n| option | value | default | meaning |\n|---|---|---|---|\n", last_group);
+    }
+    std::string values = option->meta_text();
+    for (size_t at = 0; (at = values.find('|', at)) != std::string::npos; at += 2)
+      values.replace(at, 1, "\\|");
+    if (const std::string limits = option->constraint_text(); !limits.empty()) values += " (" + limits + ")";
+    text += fmt::format("| `{}` | {} | {} | {} |\n", option->display_name(), values,
+                        option->positional_ ? "" : option->default_, option->help_);
+  }
+  if (!examples_.empty()) {
+    text += "\n";
+    for (const auto& line : examples_) text += "    " + line + "\n";
+  }
+  return text;
+}
+
+}  // namespace mdsm

@@ -1,0 +1,62 @@
+#include "core/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+
+namespace mdsm {
+namespace {
+
+std::atomic<bool> g_line_shown{false};
+
+std::string bar(double fraction) {
+  constexpr int kCells = 24;
+  const int full = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * kCells);
+  return std::string(static_cast<size_t>(full), '#') + std::string(static_cast<size_t>(kCells - full), '.');
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+Progress::Progress(std::string label, int64_t total, std::string unit, int64_t first)
+    : label_(std::move(label)),
+      unit_(std::move(unit)),
+      total_(total),
+      first_(first),
+      start_(Clock::now()),
+      shown_(start_),
+      enabled_(::isatty(STDERR_FILENO) != 0) {}
+
+Progress::~Progress() { clear_line(); }
+
+void Progress::update(int64_t done, const std::string& note) {
+  if (!enabled_) return;
+  const auto now = Clock::now();
+  if (now - shown_ < std::chrono::milliseconds(100) && done < total_) return;
+  shown_ = now;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double rate = seconds > 0 ? static_cast<double>(done - first_) / seconds : 0;
+  const double left = rate > 0 ? static_cast<double>(total_ - done) / rate : 0;
+  fmt::print(stderr, "\r\033[K{} [{}] {}/{} {}  {:.1f}/s  {} left  {}", label_,
+             bar(static_cast<double>(done) / static_cast<double>(std::max<int64_t>(total_, 1))), done, total_,
+             unit_, rate, duration_text(left), note);
+  std::fflush(stderr);
+  g_line_shown = true;
+}
+
+void Progress::clear_line() {
+  if (!g_line_shown.exchange(false)) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace mdsm

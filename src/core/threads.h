@@ -1,0 +1,18 @@
+// Data-parallel loops for own kernels. They share OpenMP's threads with oneDNN; built with MDSM_OPENMP=OFF
+// they run on plain std::thread instead, which the thread sanitizer understands.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace mdsm {
+
+int hardware_threads();
+int thread_count();
+void set_thread_count(int threads);  // 0 = all; also bounds oneDNN's threads
+
+// Calls body(begin, end) on disjoint ranges that cover 0 .. count-1, at most one range a thread, none shorter
+// than grain unless it is the only one. The split depends on count, grain and thread_count() alone.
+void parallel_for(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
+
+}  // namespace mdsm

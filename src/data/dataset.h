@@ -1,0 +1,46 @@
+// The second seam: where images come from. A Dataset is a fixed list of equally sized images in [0,1] that
+// can be read in any order from any thread. open_dataset() makes one from a source and the fitting options of
+// the command line.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace mdsm {
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual int64_t size() const = 0;
+  virtual Shape image_shape() const = 0;  // n = 1
+  // Copies image `index` to out (C,H,W values in [0,1]).
+  virtual void read(int64_t index, std::span<float> out) const = 0;
+  // Class of the image, or -1 where the source has no labels.
+  virtual int label(int64_t) const { return -1; }
+  virtual std::vector<std::string> class_names() const { return {}; }
+  // One line: what it is and where it was read from.
+  virtual std::string description() const = 0;
+};
+
+// How raw images become the network's: applied in the order crop, resize, pad, colour.
+struct DataOptions {
+  std::string source;           // a known name (fashion-mnist, mnist, cifar10, svhn, stacked-mnist) or a path
+  std::string split = "train";  // train or test; where a source has only one, that one is used for both
+  int64_t limit = 0;            // only the first so many images; 0 = all
+  int64_t crop = 0;             // centre crop to a square of this size; 0 = none
+  int64_t resize = 0;           // antialiased resize to a square of this size; 0 = none
+  int64_t pad = -1;             // zero-pad to a square of this size; -1 = 28x28 idx sets to 32, 0 = none
+  std::string colour = "keep";  // keep, grey, rgb
+  bool flip = false;            // random horizontal flip while training
+  uint64_t seed = 0;            // for sources made by chance (stacked MNIST)
+};
+
+std::unique_ptr<Dataset> open_dataset(const DataOptions& options);
+
+}  // namespace mdsm

@@ -1,0 +1,48 @@
+// 8-bit images for files and for people: PNG and JPEG in, PNG out, fitting (crop, resize, pad, colour) and
+// grids.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+#include "core/tensor.h"
+
+namespace mdsm {
+
+struct Image {
+  int64_t width = 0, height = 0, channels = 0;  // 1 grey, 3 RGB
+  std::vector<uint8_t> pixels;                  // height x width x channels
+
+  uint8_t* row(int64_t y) { return pixels.data() + y * width * channels; }
+  const uint8_t* row(int64_t y) const { return pixels.data() + y * width * channels; }
+};
+
+Image make_image(int64_t width, int64_t height, int64_t channels, uint8_t fill = 0);
+
+// PNG or JPEG, told apart by their first bytes. `name` is for error messages.
+Image decode_image(std::span<const std::byte> file, const std::string& name);
+Image read_image(const fs::path& path);
+// text: PNG tEXt chunks, keyword to value.
+void write_png(const fs::path& path, const Image& image, const std::map<std::string, std::string>& text = {});
+
+Image crop_centre(const Image& image, int64_t width, int64_t height);
+// Antialiased when shrinking (triangle filter widened by the scale, as PIL's BILINEAR), bilinear when
+// enlarging.
+Image resize(const Image& image, int64_t width, int64_t height);
+Image pad_centre(const Image& image, int64_t width, int64_t height, uint8_t fill = 0);
+Image to_grey(const Image& image);
+Image to_rgb(const Image& image);
+
+// Values in [0,1], clamped and rounded to 8 bits. 1 channel gives grey, 3 RGB; of 2 or more than 3, the
+// first.
+Image to_image(ConstTensorView one);
+// The images of x row by row on a grid with `columns` columns; each pixel drawn scale x scale, gap pixels
+// between.
+Image grid(ConstTensorView x, int64_t columns, int64_t scale = 1, int64_t gap = 2);
+
+}  // namespace mdsm

@@ -1,0 +1,63 @@
+#include "core/random.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace mdsm {
+namespace {
+
+TEST(RandomStream, SameNameGivesSameValues) {
+  std::vector<float> a(1001), b(1001);
+  RandomStream(7, Purpose::training_noise, 3).fill_normal(a);
+  RandomStream(7, Purpose::training_noise, 3).fill_normal(b);
+  EXPECT_EQ(a, b);
+}
+
+TEST(RandomStream, SeedPurposeAndIndexAllMatter) {
+  const auto first = [](uint64_t seed, Purpose purpose, uint64_t index) {
+    return RandomStream(seed, purpose, index).bits();
+  };
+  const uint32_t base = first(1, Purpose::shuffle, 0);
+  EXPECT_NE(base, first(2, Purpose::shuffle, 0));
+  EXPECT_NE(base, first(1ull << 32, Purpose::shuffle, 0));
+  EXPECT_NE(base, first(1, Purpose::flip, 0));
+  EXPECT_NE(base, first(1, Purpose::shuffle, 1));
+  EXPECT_NE(base, first(1, Purpose::shuffle, 1ull << 32));
+}
+
+TEST(RandomStream, NormalsHaveTheRightMoments) {
+  std::vector<float> values(400000);
+  RandomStream(0, Purpose::check).fill_normal(values);
+  double m1 = 0, m2 = 0, m4 = 0, lag = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double v = values[i];
+    m1 += v, m2 += v * v, m4 += v * v * v * v;
+    if (i > 0) lag += v * values[i - 1];
+  }
+  const double n = static_cast<double>(values.size());
+  EXPECT_NEAR(m1 / n, 0, 5 / std::sqrt(n));
+  EXPECT_NEAR(m2 / n, 1, 5 * std::sqrt(2 / n));
+  EXPECT_NEAR(m4 / n, 3, 5 * std::sqrt(96 / n));
+  EXPECT_NEAR(lag / n, 0, 5 / std::sqrt(n));
+}
+
+TEST(RandomStream, BelowIsUniform) {
+  RandomStream stream(3, Purpose::check);
+  std::vector<int> counts(10);
+  for (int i = 0; i < 100000; ++i) ++counts[stream.below(10)];
+  for (const int count : counts) EXPECT_NEAR(count, 10000, 5 * std::sqrt(9000.0));
+}
+
+TEST(Permutation, HoldsEveryIndexOnceAndDependsOnTheStream) {
+  auto a = permutation(RandomStream(0, Purpose::shuffle, 0), 1000);
+  const auto b = permutation(RandomStream(0, Purpose::shuffle, 1), 1000);
+  EXPECT_NE(a, b);
+  std::sort(a.begin(), a.end());
+  for (uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(a[i], i);
+}
+
+}  // namespace
+}  // namespace mdsm

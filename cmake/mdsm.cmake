@@ -2,7 +2,8 @@
 
 add_library(mdsm_flags INTERFACE)
 target_include_directories(mdsm_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-target_compile_options(mdsm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
+target_compile_options(mdsm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+                                            -Wno-restrict)  # a false alarm of gcc 12 in std::string
 if(MDSM_SANITIZE)
   list(JOIN MDSM_SANITIZE "," _mdsm_sanitizers)
   # gcc's shadow warnings inside instrumented standard headers are not ours to fix.
@@ -17,6 +18,7 @@ function(mdsm_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
     add_library(mdsm_${name} INTERFACE)
+    target_link_libraries(mdsm_${name} INTERFACE mdsm_flags ${ARG_DEPS})
     return()
   endif()
   add_library(mdsm_${name} STATIC ${sources})

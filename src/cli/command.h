@@ -24,5 +24,6 @@ class Command {
 std::vector<std::unique_ptr<Command>> all_commands();
 
 std::unique_ptr<Command> make_describe();
+std::unique_ptr<Command> make_train();
 
 }  // namespace mdsm::cli

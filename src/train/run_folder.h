@@ -33,7 +33,8 @@ class RunFolder {
   fs::path snapshot(int64_t step) const;
   fs::path preview(int64_t step) const;
 
-  nlohmann::json read_options() const;
+  // The options.json of a run, without taking its lock.
+  static nlohmann::json recorded_options(const fs::path& path);
   void write_options(const nlohmann::json& options) const;
 
  private:

@@ -65,8 +65,9 @@ void Train::declare(OptionSet& options) {
   options.example("mdsm train --data fashion-mnist --width 16 --steps 2400 --lr 1e-3");
   options.example("mdsm train --preset cifar10 --data cifar-10-binary.tar.gz --micro-batch 32");
   options.example("mdsm train --resume runs/00000-fashion-mnist-res12-w16");
-  options.group("Data");
-  declare_data_options(options, data_);
+  DeclareData which;
+  which.flip = true;
+  declare_data_options(options, data_, which);
   declare_train_options(options, train_);
   options.group("Saving");
   options.add("outdir", outdir_, "where the numbered run folder is made").meta("FOLDER");

@@ -104,7 +104,7 @@ std::string run_name(const std::string& data, const std::string& network, int64_
                      const std::string& desc) {
   if (!std::all_of(desc.begin(), desc.end(), plain))
     fail_usage("use letters, digits, '.', '-' and '_'", "--desc '{}' cannot be part of a folder name", desc);
-  fs::path source(data);
+  fs::path source(data.substr(0, data.find(':')));            // NAME of NAME:PATH
   if (!source.has_filename()) source = source.parent_path();  // "faces/" is "faces"
   std::string name = source.stem().string();
   for (char& c : name)

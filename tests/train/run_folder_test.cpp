@@ -77,6 +77,7 @@ TEST(RunFolder, SaysWhenItIsNone) {
 TEST(RunName, KeepsTheLastNameOfAPath) {
   EXPECT_EQ(run_name("fashion-mnist", "res12", 16, ""), "fashion-mnist-res12-w16");
   EXPECT_EQ(run_name("some/where/my faces/", "res6", 4, "try.2"), "my_faces-res6-w4-try.2");
+  EXPECT_EQ(run_name("cifar10:some/folder", "res6", 4, ""), "cifar10-res6-w4");
   EXPECT_EQ(run_name("a/x.npy", "res6", 4, ""), "x-res6-w4");
   EXPECT_THROW(run_name("a", "res6", 4, "../up"), Error);
 }

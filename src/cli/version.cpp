@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/threads.h"
-#include "engine/engine.h"
 #include "engine/native/native_engine.h"
+#include "engine/torch_module.h"
 
 #ifndef MDSM_COMMIT
 #define MDSM_COMMIT ""
@@ -55,6 +55,11 @@ std::string jpeg_version() {
 #endif
 }
 
+std::string engines() {
+  return torch_module_present() ? "native, torch (module installed), check"
+                                : "native; torch and check not built";
+}
+
 std::string libraries() {
   return fmt::format("libpng {}, {}, zlib {}, {}, matio {}", png_get_libpng_ver(nullptr), jpeg_version(),
                      zlibVersion(), archive_version_string(), matio_version());
@@ -90,8 +95,8 @@ std::string version_text() {
       "libraries: {}\n"
       "processor: {}; {}\n"
       "threads:   {}\n",
-      program_version(), compiler(), fmt::join(available_engines(), ", "), native_engine_version(),
-      libraries(), cpu_model(), cpu_features(), hardware_threads());
+      program_version(), compiler(), engines(), native_engine_version(), libraries(), cpu_model(),
+      cpu_features(), hardware_threads());
 }
 
 }  // namespace mdsm::cli

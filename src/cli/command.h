@@ -25,5 +25,6 @@ std::vector<std::unique_ptr<Command>> all_commands();
 
 std::unique_ptr<Command> make_data();
 std::unique_ptr<Command> make_describe();
+std::unique_ptr<Command> make_train();
 
 }  // namespace mdsm::cli

@@ -86,6 +86,9 @@ StateHead load_state(const fs::path& path, Engine& engine) {
   try {
     head = head_from(json::parse(file.metadata().at("mdsm_state")));
     const Spec spec = spec_from_json(json::parse(file.metadata().at("spec")), path.string());
+    if (spec.input(1) != engine.spec().input(1))
+      fail("give it the same data and options", "the data now has images of {}, the run was started with {}",
+           engine.spec().input(1).text(), spec.input(1).text());
     if (spec != engine.spec()) damaged(path, "its network is not that of the run's options");
   } catch (const Error&) {
     throw;

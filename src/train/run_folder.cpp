@@ -65,13 +65,21 @@ RunFolder RunFolder::create(const fs::path& outdir, const std::string& name, con
 
 RunFolder RunFolder::open(const fs::path& path) {
   RunFolder folder(path);
-  if (!fs::is_directory(path))
-    fail("name a folder made by mdsm train", "{}: no such run folder", path.string());
-  if (!fs::exists(folder.options()))
-    fail("name a folder made by mdsm train", "{}: not a run folder, it has no options.json", path.string());
+  recorded_options(path);
   folder.lock();
   remove_temporary_files(path);
   return folder;
+}
+
+json RunFolder::recorded_options(const fs::path& path) {
+  const char* hint = "name a folder made by mdsm train";
+  std::error_code error;
+  if (!fs::is_directory(path, error)) fail(hint, "{}: no such run folder", path.string());
+  const fs::path file = path / "options.json";
+  if (!fs::exists(file)) fail(hint, "{}: not a run folder, it has no options.json", path.string());
+  json values = json::parse(read_text(file), nullptr, false);
+  if (!values.is_object()) fail("the file is damaged", "{}: not a JSON table of options", file.string());
+  return values;
 }
 
 void RunFolder::lock() {
@@ -90,19 +98,13 @@ fs::path RunFolder::snapshot(int64_t step) const {
 }
 fs::path RunFolder::preview(int64_t step) const { return path_ / fmt::format("preview-{:06}.png", step); }
 
-json RunFolder::read_options() const {
-  json values = json::parse(read_text(options()), nullptr, false);
-  if (!values.is_object()) fail("the file is damaged", "{}: not a JSON table of options", options().string());
-  return values;
-}
-
 void RunFolder::write_options(const json& values) const { write_file(options(), values.dump(2) + "\n"); }
 
 std::string run_name(const std::string& data, const std::string& network, int64_t width,
                      const std::string& desc) {
   if (!std::all_of(desc.begin(), desc.end(), plain))
     fail_usage("use letters, digits, '.', '-' and '_'", "--desc '{}' cannot be part of a folder name", desc);
-  fs::path source(data);
+  fs::path source(data.substr(0, data.find(':')));            // NAME of NAME:PATH
   if (!source.has_filename()) source = source.parent_path();  // "faces/" is "faces"
   std::string name = source.stem().string();
   for (char& c : name)

@@ -33,7 +33,8 @@ class RunFolder {
   fs::path snapshot(int64_t step) const;
   fs::path preview(int64_t step) const;
 
-  nlohmann::json read_options() const;
+  // The options.json of a run, without taking its lock.
+  static nlohmann::json recorded_options(const fs::path& path);
   void write_options(const nlohmann::json& options) const;
 
  private:
@@ -44,8 +45,8 @@ class RunFolder {
   int lock_ = -1;
 };
 
-// "fashion-mnist-res12-w16[-desc]"; the data's path is reduced to its last name. A desc with other characters
-// than letters, digits, dot, dash and underscore is a usage error.
+// "fashion-mnist-res12-w16[-desc]"; the data's path is reduced to its last name, NAME:PATH to NAME. A desc
+// with other characters than letters, digits, dot, dash and underscore is a usage error.
 std::string run_name(const std::string& data, const std::string& network, int64_t width,
                      const std::string& desc);
 

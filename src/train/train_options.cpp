@@ -101,7 +101,7 @@ void apply_preset(OptionSet& set, const TrainOptions& options, const std::string
     apply(chosen->second.rest);
     // CelebA has no known place or format of its own; its folder must be named.
     if (options.preset != "celeba") set.set_default("data", options.preset);
-  } else if (const auto named = presets().find(data); named != presets().end()) {
+  } else if (const auto named = presets().find(data.substr(0, data.find(':'))); named != presets().end()) {
     apply(named->second.noise);
   }
   if (options.noise.kind == "single" && (set.given("sigma-min") || set.given("sigma-max")))

@@ -65,7 +65,7 @@ def bad_idx(folder):
     for name, content in {
             "truncated": good[:len(good) // 2],
             "wrong_magic": formats.idx_gz((3, 28, 28), pixels, magic=0x1234),
-            "labels_only": formats.idx_gz((3,), bytes(3)),
+            "labels_only": formats.idx_gz((3000,), bytes(3000)),
             "short": formats.idx_gz((3, 28, 28), pixels[:-1]),
             "huge": formats.idx_gz((0xffffffff, 0xffffffff, 0xffffffff), pixels),
             "no_images": formats.idx_gz((0, 28, 28), b""),
@@ -231,7 +231,6 @@ def bad_runs(folder, good_run):
     copy_run("options_unknown", lambda file, c: json.dumps({**json.loads(c), "surprise": 1}).encode()
              if file == "options.json" else c)
     copy_run("state_cut", lambda file, c: c[:len(c) // 2] if "state" in file else c)
-    copy_run("state_missing", lambda file, c: None if "state" in file else c)
 
 
 def make_all(folder, good_model, good_run, marker):

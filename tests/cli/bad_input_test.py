@@ -47,6 +47,7 @@ class BadInput(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         cls.good, cls.bad, cls.out, cls.marker = (
             os.path.join(cls.root, name) for name in ("good", "bad", "out", "marker"))
+        cls.run_folder = None
         os.makedirs(cls.out)
         bad_files.good_data(cls.good)
         code, _, errors = run(cls.words("train --data {good}/images.npy --net res6 --width 4 --batch 2 --steps 2 "
@@ -60,7 +61,7 @@ class BadInput(unittest.TestCase):
 
     @classmethod
     def words(cls, line):
-        return line.format(good=cls.good, bad=cls.bad, out=cls.out).split()
+        return line.format(good=cls.good, good_run=cls.run_folder, bad=cls.bad, out=cls.out).split()
 
     def check_message(self, arguments, code, pattern, **more):
         """Runs, and returns the message after checking everything that is the same for all rows."""

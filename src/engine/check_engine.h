@@ -12,14 +12,18 @@
 namespace mdsm {
 
 struct Difference {
-  std::string what;      // "energy", "grad_x", "residual", "gradient", "gradient of rb1.conv_1.conv.weight"
-  double relative = 0;   // ‖a - b‖ / ‖b‖ over the whole vector (one parameter, or all)
-  double tolerance = 0;  // 0 = only reported
+  std::string what;     // "energy", "grad_x", "residual", "gradient", "gradient of rb1.conv_1.conv.weight"
+  double relative = 0;  // ‖a - b‖ / ‖b‖ over the whole vector (one parameter, or all)
+  double tolerance = 0;
   std::string worst_place;  // index and both values where |a - b| is largest
+
+  bool ok() const { return relative <= tolerance; }  // not a number is not ok
 };
 
 struct CheckTolerance {
   double energy = 1e-5, grad_x = 1e-4, residual = 1e-4, gradient = 1e-4;
+  double parameter = 1e-3;  // gradient of one parameter; looser, as a small one among large ones rounds worse
+  double step = 1e-5;       // weights and optimiser state after a step from the same gradient
 };
 
 class CheckEngine : public Engine {
@@ -46,11 +50,13 @@ class CheckEngine : public Engine {
   void write_impl(StateVector which, std::span<const float> values) override;
 
   void compare(const std::string& what, std::span<const float> tested, std::span<const float> reference,
-               double tolerance);
+               double tolerance, double least_scale = 0);
+  void record(const Difference& difference);
   void compare_gradients();
 
   std::unique_ptr<Engine> tested_, reference_;
   CheckTolerance tolerance_;
+  std::vector<ParameterInfo> layout_;
   std::vector<Difference> worst_;
   bool throwing_ = true;
 };

@@ -1,5 +1,9 @@
 // The border between the program and libmdsm_torch.so, the only part linked with LibTorch. The program opens
 // the module with dlopen when the torch or check engine is asked for and calls these functions by name.
+//
+// The module carries its own hidden copy of the few parts of core and model it needs, so it works under any
+// host program; state that must not exist twice (the number of threads) is handed over. Error crosses the
+// border as itself: libstdc++ compares exception types by name.
 #pragma once
 
 #include <memory>
@@ -12,14 +16,17 @@ namespace mdsm {
 constexpr const char* kTorchModuleFile = "libmdsm_torch.so";
 
 extern "C" {
-// New engine (owned by the caller) on "cpu", "cuda" or "cuda:K". Throws Error when the device is not there.
-using MakeTorchEngine = Engine*(const Parameters& parameters, const std::string& device);
-// "1.13.1, CPU" or "2.4.0, CPU and 2 CUDA devices"
+// mdsm_make_torch_engine: a new engine (owned by the caller) on "cpu", "cuda" or "cuda:K"; `threads` is asked
+// before every computation. Throws Error when the device is not there.
+using MakeTorchEngine = Engine*(const Parameters& parameters, const std::string& device, int (*threads)());
+// mdsm_torch_version: "1.13.1, CPU" or "2.4.0, CPU and 2 CUDA devices"
 using TorchVersion = std::string();
 }
 
 // Opens the module (once) and makes an engine; a missing module or LibTorch is a clear error.
 std::unique_ptr<Engine> make_torch_engine(const Parameters& parameters, const std::string& device);
+// Opens the module, which takes a noticeable part of a second.
+std::string torch_version();
 // True when the module file is installed beside the program; does not load it.
 bool torch_module_present();
 

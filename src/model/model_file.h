@@ -20,7 +20,8 @@ struct Model {
 // text).
 void save_model(const fs::path& path, const Parameters& parameters, const nlohmann::json& info,
                 StoredType type = StoredType::float32);
-// Checks names, shapes and finiteness against the spec inside the file.
+// Checks names, shapes and finiteness against the spec inside the file. A run folder gives its averaged
+// weights, ema.safetensors.
 Model load_model(const fs::path& path);
 
 }  // namespace mdsm

@@ -1,0 +1,15 @@
+#include "cli/engine_options.h"
+
+namespace mdsm::cli {
+
+void declare_engine_options(OptionSet& options, EngineOptions& engine, int64_t& threads) {
+  options.group("Engine");
+  options
+      .add("engine", engine.engine, "native (CPU), torch (LibTorch), or check, which runs both and compares")
+      .choices({"native", "torch", "check"});
+  options.add("device", engine.device, "cpu, or cuda or cuda:K for the torch and check engines")
+      .meta("DEVICE");
+  options.add("threads", threads, "CPU threads; 0 takes all").range(0, 1024);
+}
+
+}  // namespace mdsm::cli

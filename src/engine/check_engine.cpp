@@ -1,0 +1,159 @@
+#include "engine/check_engine.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace mdsm {
+namespace {
+
+struct Comparison {
+  double difference = 0, reference = 0;  // ‖a - b‖ and ‖b‖
+  size_t worst = 0;                      // where |a - b| is largest, or the first value that is not a number
+};
+
+Comparison compare_values(std::span<const float> a, std::span<const float> b) {
+  Comparison result;
+  double largest = -1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    result.difference += d * d;
+    result.reference += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+    if (std::isnan(largest) || d <= largest) continue;
+    largest = d;
+    result.worst = i;
+  }
+  result.difference = std::sqrt(result.difference);
+  result.reference = std::sqrt(result.reference);
+  return result;
+}
+
+// 0 when both are exactly zero; infinity when only the reference is.
+double relative(double difference, double scale) { return difference == 0 ? 0 : difference / scale; }
+
+std::vector<float> read_state(const Engine& engine, StateVector which) {
+  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
+  engine.read(which, values);
+  return values;
+}
+
+constexpr std::pair<StateVector, const char*> kStepped[] = {{StateVector::adam_m, "adam_m after a step"},
+                                                            {StateVector::adam_v, "adam_v after a step"},
+                                                            {StateVector::weights, "weights after a step"},
+                                                            {StateVector::ema, "ema after a step"}};
+
+}  // namespace
+
+CheckEngine::CheckEngine(std::unique_ptr<Engine> tested, std::unique_ptr<Engine> reference,
+                         CheckTolerance tolerance)
+    : Engine(tested->spec()),
+      tested_(std::move(tested)),
+      reference_(std::move(reference)),
+      tolerance_(tolerance),
+      layout_(parameter_layout(spec())) {
+  if (!(tested_->spec() == reference_->spec()))
+    fail("this is a bug in the caller", "the two engines to compare hold different networks");
+}
+
+std::string CheckEngine::name() const {
+  return "check (" + tested_->name() + " against " + reference_->name() + ")";
+}
+
+void CheckEngine::compare(const std::string& what, std::span<const float> tested,
+                          std::span<const float> reference, double tolerance, double least_scale) {
+  const Comparison c = compare_values(tested, reference);
+  record({what, relative(c.difference, std::max(c.reference, least_scale)), tolerance,
+          fmt::format("[{}] {:.8g} against {:.8g}", c.worst, tested[c.worst], reference[c.worst])});
+}
+
+void CheckEngine::record(const Difference& difference) {
+  const auto known = std::find_if(worst_.begin(), worst_.end(),
+                                  [&](const Difference& d) { return d.what == difference.what; });
+  if (known == worst_.end())
+    worst_.push_back(difference);
+  else if (!(difference.relative <= known->relative))  // a NaN is worse than any number
+    *known = difference;
+  if (throwing_ && !difference.ok())
+    fail("mdsm check shows all differences", "{} differs: {} by {:.2e} (tolerance {:.0e}), worst at {}",
+         name(), difference.what, difference.relative, difference.tolerance, difference.worst_place);
+}
+
+// A parameter whose gradient nearly cancels out cannot be right to the last digit of its own size, so its
+// difference is held against the size that float32 allows: at least kShare of an even share of the whole.
+void CheckEngine::compare_gradients() {
+  constexpr double kShare = 1e-2;
+  const std::vector<float> a = read_state(*tested_, StateVector::gradient);
+  const std::vector<float> b = read_state(*reference_, StateVector::gradient);
+  const double even = compare_values(b, b).reference / std::sqrt(static_cast<double>(b.size()));
+  for (const ParameterInfo& info : layout_) {
+    const auto part = [&](const std::vector<float>& all) {
+      return std::span(all).subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.count));
+    };
+    compare("gradient of " + info.name, part(a), part(b), tolerance_.parameter,
+            kShare * even * std::sqrt(static_cast<double>(info.count)));
+  }
+  compare("gradient", a, b, tolerance_.gradient);
+}
+
+void CheckEngine::energy_impl(ConstTensorView x, std::span<float> energy) {
+  std::vector<float> other(energy.size());
+  tested_->energy(x, energy);
+  reference_->energy(x, other);
+  compare("energy", energy, other, tolerance_.energy);
+}
+
+void CheckEngine::energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) {
+  std::vector<float> other(energy.size());
+  Tensor other_grad_x(x.shape);
+  tested_->energy_and_gradient(x, energy, grad_x);
+  reference_->energy_and_gradient(x, other, other_grad_x);
+  compare("energy", energy, other, tolerance_.energy);
+  compare("grad_x", grad_x.values(), other_grad_x.values(), tolerance_.grad_x);
+}
+
+void CheckEngine::objective_gradient_impl(ConstTensorView x, ConstTensorView noisy,
+                                          std::span<const float> weight, std::span<float> residual,
+                                          std::span<float> energy) {
+  std::vector<float> other_residual(residual.size()), other_energy(energy.size());
+  tested_->objective_gradient(x, noisy, weight, residual, energy);
+  reference_->objective_gradient(x, noisy, weight, other_residual, other_energy);
+  compare("energy", energy, other_energy, tolerance_.energy);
+  compare("residual", residual, other_residual, tolerance_.residual);
+  compare_gradients();
+}
+
+void CheckEngine::zero_gradient_impl() {
+  tested_->zero_gradient();
+  reference_->zero_gradient();
+}
+
+double CheckEngine::gradient_norm_impl() {
+  const double norm = tested_->gradient_norm();
+  const auto a = static_cast<float>(norm), b = static_cast<float>(reference_->gradient_norm());
+  compare("gradient norm", {&a, 1}, {&b, 1}, tolerance_.gradient);
+  return norm;
+}
+
+// Both take the step from the tested engine's gradient, which compares the optimisers alone, and the
+// reference goes on from the tested engine's result: Adam divides small gradients by their own size, so
+// rounding would drive the two apart step by step.
+void CheckEngine::optimiser_step_impl(const AdamStep& step) {
+  reference_->write(StateVector::gradient, read_state(*tested_, StateVector::gradient));
+  tested_->optimiser_step(step);
+  reference_->optimiser_step(step);
+  for (const auto& [which, what] : kStepped) {
+    const std::vector<float> values = read_state(*tested_, which);
+    compare(what, values, read_state(*reference_, which), tolerance_.step);
+    reference_->write(which, values);
+  }
+}
+
+void CheckEngine::read_impl(StateVector which, std::span<float> out) const { tested_->read(which, out); }
+
+void CheckEngine::write_impl(StateVector which, std::span<const float> values) {
+  tested_->write(which, values);
+  reference_->write(which, values);
+}
+
+}  // namespace mdsm

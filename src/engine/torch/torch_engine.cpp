@@ -1,0 +1,218 @@
+// The LibTorch engine and the two functions of the module: owns the flat vectors on the device, copies
+// between them and host memory, runs Adam and the moving average there. The network itself is
+// torch_network.h's. Every exception of LibTorch becomes one mdsm::Error with one line.
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <torch/cuda.h>
+#include <torch/version.h>
+
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "core/error.h"
+#include "engine/engine.h"
+#include "engine/torch/torch_network.h"
+#include "engine/torch_module.h"
+
+namespace mdsm {
+namespace {
+
+[[noreturn]] void fail_torch(std::string text) {
+  text = text.substr(0, text.find('\n'));  // what follows is LibTorch's own call stack
+  const bool memory = text.find("out of memory") != std::string::npos ||
+                      text.find("can't allocate memory") != std::string::npos;
+  fail(memory ? "use a smaller batch, --micro-batch or a narrower network" : "try --engine native to compare",
+       "LibTorch: {}", text);
+}
+
+template <class Body>
+auto guarded(const Body& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const c10::Error& error) {
+    fail_torch(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    fail_torch(error.what());
+  }
+}
+
+int64_t cuda_devices() {
+  return torch::cuda::is_available() ? static_cast<int64_t>(torch::cuda::device_count()) : 0;
+}
+
+// LibTorch's own parser knows many more device names; here they are cpu, cuda and cuda:K.
+torch::Device parse_device(const std::string& text) {
+  if (text == "cpu") return torch::kCPU;
+  const bool indexed = text.rfind("cuda:", 0) == 0;
+  int index = 0;
+  if (indexed) {
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + 5, end, index);
+    if (parsed.ec != std::errc() || parsed.ptr != end || index < 0)
+      fail_usage("use cpu, cuda or cuda:K with K = 0, 1, ...", "device '{}' does not exist", text);
+  } else if (text != "cuda") {
+    fail_usage("use cpu, cuda or cuda:K", "device '{}' does not exist", text);
+  }
+  const int64_t count = cuda_devices();
+  if (count == 0)
+    fail("use --device cpu, or a LibTorch built for CUDA on a machine with a CUDA device",
+         "device '{}' is not there: LibTorch {} sees no CUDA device", text, TORCH_VERSION);
+  if (index >= count)
+    fail_usage(fmt::format("use cuda:0 to cuda:{}", count - 1), "device '{}' is not there: {} CUDA device(s)",
+               text, count);
+  return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
+}
+
+class TorchEngine : public Engine {
+ public:
+  TorchEngine(const Parameters& parameters, const torch::Device& device, int (*threads)())
+      : Engine(parameters.spec()),
+        device_(device),
+        threads_(threads),
+        weights_(to_device(parameters.values(), {parameter_count(parameters.spec())}).clone()),
+        ema_(weights_.clone()),
+        adam_m_(torch::zeros_like(weights_)),
+        adam_v_(torch::zeros_like(weights_)),
+        gradient_(torch::zeros_like(weights_)),
+        network_(parameters.spec(), weights_),
+        layout_(parameters.layout()) {}
+
+  std::string name() const override { return "torch (" + device_.str() + ")"; }
+
+ private:
+  // Runs the body with LibTorch's errors translated and its threads as the program wants them.
+  template <class Body>
+  auto run(const Body& body) const -> decltype(body()) {
+    return guarded([&] {
+      if (const int wanted = threads_(); at::get_num_threads() != wanted) at::set_num_threads(wanted);
+      return body();
+    });
+  }
+
+  // On the CPU the result shares the host's memory; it must not be kept or written.
+  torch::Tensor to_device(std::span<const float> values, std::vector<int64_t> shape) const {
+    return torch::from_blob(const_cast<float*>(values.data()), shape, torch::kFloat32).to(device_);
+  }
+  torch::Tensor images(ConstTensorView x) const {
+    return to_device(x.values(), {x.shape.n, x.shape.c, x.shape.h, x.shape.w});
+  }
+  static void to_host(const torch::Tensor& from, std::span<float> out) {
+    torch::from_blob(out.data(), from.sizes(), torch::kFloat32).copy_(from.detach());
+  }
+
+  void energy_impl(ConstTensorView x, std::span<float> energy) override {
+    run([&] {
+      const torch::NoGradGuard guard;
+      to_host(network_.energy(images(x)), energy);
+    });
+  }
+
+  void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override {
+    run([&] {
+      const torch::Tensor input = images(x).detach().requires_grad_(true);
+      const torch::Tensor e = network_.energy(input);
+      to_host(TorchNetwork::input_gradient(e, input, false), grad_x.values());
+      to_host(e, energy);
+    });
+  }
+
+  void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                               std::span<float> residual, std::span<float> energy) override {
+    run([&] {
+      const auto result = network_.objective(images(x), images(noisy), to_device(weight, {x.shape.n}));
+      const torch::NoGradGuard guard;
+      for (size_t i = 0; i < layout_.size(); ++i)
+        if (const torch::Tensor& g = result.gradients[i]; g.defined())
+          gradient_.narrow(0, layout_[i].offset, layout_[i].count).add_(g.reshape({-1}));
+      to_host(result.residual, residual);
+      to_host(result.energy, energy);
+    });
+  }
+
+  void zero_gradient_impl() override {
+    run([&] { gradient_.zero_(); });
+  }
+
+  // In double, as a float32 sum of many squares would lose digits and overflow early.
+  double gradient_norm_impl() override {
+    return run([&] { return gradient_.to(torch::kFloat64).norm().item<double>(); });
+  }
+
+  void optimiser_step_impl(const AdamStep& step) override {
+    run([&] {
+      const torch::NoGradGuard guard;
+      const double correction1 = 1 - std::pow(step.beta1, static_cast<double>(step.step));
+      const double correction2 = 1 - std::pow(step.beta2, static_cast<double>(step.step));
+      const torch::Tensor g = gradient_ * step.gradient_scale;
+      adam_m_.mul_(step.beta1).add_(g, 1 - step.beta1);
+      adam_v_.mul_(step.beta2).addcmul_(g, g, 1 - step.beta2);
+      const torch::Tensor denominator = (adam_v_ / correction2).sqrt_().add_(step.epsilon);
+      weights_.addcdiv_(adam_m_, denominator, -step.lr / correction1);
+      ema_.mul_(step.ema).add_(weights_, 1 - step.ema);
+    });
+  }
+
+  void read_impl(StateVector which, std::span<float> out) const override {
+    run([&] { to_host(state(which), out); });
+  }
+  void write_impl(StateVector which, std::span<const float> values) override {
+    run([&] {
+      const torch::NoGradGuard guard;
+      torch::Tensor target = state(which);
+      target.copy_(to_device(values, {target.size(0)}));
+    });
+  }
+
+  torch::Tensor state(StateVector which) const {
+    switch (which) {
+      case StateVector::weights:
+        return weights_;
+      case StateVector::ema:
+        return ema_;
+      case StateVector::adam_m:
+        return adam_m_;
+      case StateVector::adam_v:
+        return adam_v_;
+      case StateVector::gradient:
+        return gradient_;
+    }
+    fail("this is a bug in the caller", "no such state vector");
+  }
+
+  torch::Device device_;
+  int (*threads_)();
+  torch::Tensor weights_, ema_, adam_m_, adam_v_, gradient_;  // (parameters)
+  TorchNetwork network_;
+  std::vector<ParameterInfo> layout_;
+};
+
+}  // namespace
+}  // namespace mdsm
+
+extern "C" {
+
+__attribute__((visibility("default"))) mdsm::Engine* mdsm_make_torch_engine(
+    const mdsm::Parameters& parameters, const std::string& device, int (*threads)()) {
+  return mdsm::guarded([&]() -> mdsm::Engine* {
+    const torch::Device place = mdsm::parse_device(device);
+    // The same numbers every time, and all 24 bits of them, come before speed in a reference.
+    at::globalContext().setDeterministicCuDNN(true);
+    at::globalContext().setAllowTF32CuDNN(false);
+    at::globalContext().setAllowTF32CuBLAS(false);
+    return new mdsm::TorchEngine(parameters, place, threads);
+  });
+}
+
+__attribute__((visibility("default"))) std::string mdsm_torch_version() {
+  return mdsm::guarded([] {
+    const int64_t count = mdsm::cuda_devices();
+    const std::string cuda =
+        count == 0 ? "" : fmt::format(" and {} CUDA device{}", count, count == 1 ? "" : "s");
+    return fmt::format("{}, CPU{}", TORCH_VERSION, cuda);
+  });
+}
+}

@@ -32,17 +32,18 @@ JpegState& state_of(j_common_ptr common) { return *static_cast<JpegState*>(commo
   longjmp(state_of(common).jump, 1);
 }
 
-// libjpeg fills what is missing with grey and merely warns; a training set must not take such images.
+// libjpeg fills what is missing with grey and merely warns; a training set must not take such images. Only
+// oddities that leave the pixels whole pass.
 void on_message(j_common_ptr common, int level) {
   if (level >= 0) return;
   switch (common->err->msg_code) {
-    case JWRN_HIT_MARKER:
-    case JWRN_HUFF_BAD_CODE:
-    case JWRN_JPEG_EOF:
-    case JWRN_MUST_RESYNC:
-      on_error(common);
+    case JWRN_ADOBE_XFORM:
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_NOT_SEQUENTIAL:
+      return;
     default:
-      break;
+      on_error(common);
   }
 }
 

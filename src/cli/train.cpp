@@ -145,7 +145,8 @@ int Train::work(const OptionSet& options, RunFolder& folder, const Spec& spec, c
   const auto engine = make_engine(engine_, Parameters::initialised(spec, static_cast<uint64_t>(train_.seed)));
   DataOptions test = data_;
   test.split = "test";
-  Preview preview(*open_dataset(test), spec, train_.noise, static_cast<uint64_t>(train_.seed), engine_);
+  const auto shown = train_.preview_every > 0 ? open_dataset(test) : nullptr;
+  Preview preview(shown ? *shown : data, spec, train_.noise, static_cast<uint64_t>(train_.seed), engine_);
   const SessionInput input{folder, *engine,    data,         preview,
                            train_, data_.flip, data_.source, options_hash(options.to_json())};
   const StateHead start = resume_state(input);
@@ -167,9 +168,12 @@ int Train::work(const OptionSet& options, RunFolder& folder, const Spec& spec, c
   const StopFlag stop;
   set_quiet(true);
   int64_t done = 0;
-  {
+  try {
     Display display(end, start.step);
     done = train(input, start, stop_after_, stop.flag(), display);
+  } catch (const Error& error) {
+    log_info("error: {}", error.what());  // for log.txt; main tells the user
+    throw;
   }
   set_quiet(quiet_);
   if (done >= end)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/random.h"
 #include "image/image.h"
 
@@ -10,6 +11,9 @@ namespace mdsm {
 Preview::Preview(const Dataset& test, const Spec& spec, const NoiseOptions& noise, uint64_t seed,
                  EngineOptions engine)
     : spec_(spec), engine_options_(std::move(engine)) {
+  if (test.image_shape() != spec.input(1))
+    fail("fit both alike, or use --preview-every 0", "the test images are {}, the training images {}",
+         test.image_shape().text(), spec.input(1).text());
   const int64_t count = std::min(kImages, test.size());
   clean_ = Tensor(spec.input(count));
   noisy_ = Tensor(spec.input(count));

@@ -62,7 +62,9 @@ TEST(Svhn, TruncatedAndDamagedFiles) {
       bytes[random() % range] = static_cast<char>(random());
       put(file, bytes);
       try {
-        open_dataset(source(file.string()));
+        const auto set = open_dataset(source(file.string()));
+        // The header's text, names and plain data carry no checksum; compressed data do.
+        if (compressed) expect_made(*set, 2, 2);
       } catch (const Error&) {
       }
     }

@@ -30,17 +30,19 @@ class Dataset {
 
 // How raw images become the network's: applied in the order crop, resize, pad, colour.
 struct DataOptions {
-  std::string source;           // a known name (fashion-mnist, mnist, cifar10, svhn, stacked-mnist) or a path
+  std::string
+      source;  // a known name (fashion-mnist, mnist, cifar10, svhn, stacked-mnist), NAME:PATH, or a path
   std::string split = "train";  // train or test; where a source has only one, that one is used for both
   int64_t limit = 0;            // only the first so many images; 0 = all
   int64_t crop = 0;             // centre crop to a square of this size; 0 = none
   int64_t resize = 0;           // antialiased resize to a square of this size; 0 = none
-  int64_t pad = -1;             // zero-pad to a square of this size; -1 = 28x28 idx sets to 32, 0 = none
+  int64_t pad = -1;             // zero-pad to a square of this size; -1 = 28x28 images to 32, 0 = none
   std::string colour = "keep";  // keep, grey, rgb
   bool flip = false;            // random horizontal flip while training
   uint64_t seed = 0;            // for sources made by chance (stacked MNIST)
 };
 
+// Reads and fits the whole source into memory (8 bits a value; floats only for float .npy).
 std::unique_ptr<Dataset> open_dataset(const DataOptions& options);
 
 }  // namespace mdsm

@@ -24,25 +24,31 @@ struct Image {
 
 Image make_image(int64_t width, int64_t height, int64_t channels, uint8_t fill = 0);
 
-// PNG or JPEG, told apart by their first bytes. `name` is for error messages.
+// PNG or JPEG, told apart by their first bytes; palettes become RGB, 16 bits 8, transparency black. Damaged
+// and truncated files are errors, as are more than 32768 pixels a side or 1 GiB. `name` is for messages.
 Image decode_image(std::span<const std::byte> file, const std::string& name);
 Image read_image(const fs::path& path);
 // text: PNG tEXt chunks, keyword to value.
 void write_png(const fs::path& path, const Image& image, const std::map<std::string, std::string>& text = {});
+std::map<std::string, std::string> read_png_text(const fs::path& path);
 
 Image crop_centre(const Image& image, int64_t width, int64_t height);
 // Antialiased when shrinking (triangle filter widened by the scale, as PIL's BILINEAR), bilinear when
 // enlarging.
 Image resize(const Image& image, int64_t width, int64_t height);
 Image pad_centre(const Image& image, int64_t width, int64_t height, uint8_t fill = 0);
+// Brightness of an RGB pixel (ITU-R 601 weights in 16 bits, as Pillow's "L").
+constexpr uint8_t luma(uint32_t r, uint32_t g, uint32_t b) {
+  return static_cast<uint8_t>((r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16);
+}
 Image to_grey(const Image& image);
 Image to_rgb(const Image& image);
 
 // Values in [0,1], clamped and rounded to 8 bits. 1 channel gives grey, 3 RGB; of 2 or more than 3, the
 // first.
 Image to_image(ConstTensorView one);
-// The images of x row by row on a grid with `columns` columns; each pixel drawn scale x scale, gap pixels
-// between.
+// The images of x row by row on a grid with `columns` columns; each pixel drawn scale x scale, white gaps of
+// `gap` pixels between.
 Image grid(ConstTensorView x, int64_t columns, int64_t scale = 1, int64_t gap = 2);
 
 }  // namespace mdsm

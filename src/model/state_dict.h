@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,23 @@ namespace mdsm {
 struct StateTensor {
   std::vector<int64_t> shape;
   std::vector<float> values;  // contiguous, whatever the strides in the file
+  bool is_float = true;       // false for counters (int64), whose values are left out
 };
 using StateDict = std::map<std::string, StateTensor>;
 
+// A checkpoint that holds one such dict under a name ("netE", "state_dict", ...) gives that one.
 StateDict read_state_dict(const fs::path& path);
+StateDict read_state_dict(std::span<const std::byte> file, const std::string& where);
+
 // The zip container that torch.load reads.
 void write_state_dict(const fs::path& path, const Parameters& parameters);
 
-// Strips "module.", skips the unused bn entries, works out network, width, channels, size and head from the
-// shapes, and checks that everything fits.
-Parameters parameters_from(const StateDict& dict, const std::string& where);
+struct ImportedParameters {
+  Parameters parameters;
+  std::vector<std::string> skipped;  // names in the file that the network does not use
+};
+// Strips "module.", skips counters and the unused bn entries, works out network, width, channels, size and
+// head from the shapes, and checks that everything fits. sigma0 is in no state dict.
+ImportedParameters parameters_from(const StateDict& dict, double sigma0, const std::string& where);
 
 }  // namespace mdsm

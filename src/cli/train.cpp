@@ -1,0 +1,186 @@
+// mdsm train: starts a run in a new folder, or goes on with one. All logic is in src/train.
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/engine_options.h"
+#include "cli/version.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/progress.h"
+#include "core/threads.h"
+#include "data/data_options.h"
+#include "engine/native/native_engine.h"
+#include "train/memory.h"
+#include "train/session.h"
+#include "train/stop_flag.h"
+
+namespace mdsm::cli {
+namespace {
+
+// The bar on a terminal; lines for log.txt, which standard error does not get while the loop runs.
+class Display : public TrainObserver {
+ public:
+  Display(int64_t total, int64_t first) : progress_("train", total, "steps", first) {}
+  void on_step(int64_t done, const StepResult& result) override {
+    progress_.update(done, fmt::format("loss {:.1f}", result.loss));
+  }
+  void on_stats(const StatsRecord& r) override {
+    log_info(
+        "step {}: loss {:.2f} ({:.1f} {:.1f} {:.1f} {:.1f}), energy of data {:.1f}, of noise {:.1f}, "
+        "gradient {:.3g}, rate {:.3g}, {:.0f} images/s",
+        r.step, r.loss, r.loss_quarters[0], r.loss_quarters[1], r.loss_quarters[2], r.loss_quarters[3],
+        r.energy_data, r.energy_noise, r.grad_norm, r.lr, r.images_per_s);
+  }
+
+ private:
+  Progress progress_;
+};
+
+class Train : public Command {
+ public:
+  const char* name() const override { return "train"; }
+  const char* summary() const override { return "Train an energy model, or resume a run"; }
+  void declare(OptionSet& options) override;
+  int run(OptionSet& options) override;
+
+ private:
+  void resolve(OptionSet& options);
+  size_t memory_need(const Spec& spec) const;
+  void check_memory(const Spec& spec) const;
+  void print_plan(const OptionSet& options, const Spec& spec, const Dataset& data) const;
+  int work(const OptionSet& options, RunFolder& folder, const Spec& spec, const Dataset& data);
+
+  DataOptions data_;
+  TrainOptions train_;
+  EngineOptions engine_;
+  int64_t threads_ = 0, stop_after_ = 0;
+  std::string outdir_ = "runs", desc_, resume_;
+  bool dry_run_ = false, quiet_ = false;
+};
+
+void Train::declare(OptionSet& options) {
+  options.example("mdsm train --data fashion-mnist --width 16 --steps 2400 --lr 1e-3");
+  options.example("mdsm train --preset cifar10 --data cifar-10-binary.tar.gz --micro-batch 32");
+  options.example("mdsm train --resume runs/00000-fashion-mnist-res12-w16");
+  DeclareData which;
+  which.flip = true;
+  declare_data_options(options, data_, which);
+  declare_train_options(options, train_);
+  options.group("Saving");
+  options.add("outdir", outdir_, "where the numbered run folder is made").meta("FOLDER");
+  options.add("desc", desc_, "a word for the end of the run folder's name");
+  options
+      .add("resume", resume_,
+           "go on with this run; steps, lr*, warmup, clip, micro-batch, *-every, engine, device and threads "
+           "may change")
+      .meta("RUN")
+      .command_line_only();
+  options.add("stop-after", stop_after_, "save and stop after so many steps of this call; 0 = go to the end")
+      .range(0, 1e9)
+      .command_line_only();
+  options.add("dry-run", dry_run_, "print options, network and memory; write nothing").command_line_only();
+  options.add("quiet", quiet_, "only warnings and errors on standard error").command_line_only();
+  declare_engine_options(options, engine_, threads_);
+  options.accept_config();
+}
+
+// From what was given to all values: a preset for a new run, options.json for a resumed one.
+void Train::resolve(OptionSet& options) {
+  if (resume_.empty())
+    apply_preset(options, train_, data_.source);
+  else
+    apply_recorded(options, RunFolder::recorded_options(resume_), resume_ + "/options.json");
+  if (data_.source.empty())
+    fail_usage("name a data set or a path, as in --data fashion-mnist", "mdsm train: --data is missing");
+  validate(train_);
+  data_.seed = static_cast<uint64_t>(train_.seed);
+}
+
+size_t Train::memory_need(const Spec& spec) const {
+  constexpr int64_t kBatches = 8;  // held ready by the loader, clean and noisy ones in use
+  const NativeMemory training = native_memory(spec, train_.micro()), preview = native_memory(spec, 10);
+  const auto batch = static_cast<size_t>(spec.input(train_.batch).count()) * sizeof(float);
+  return training.parameters + training.training + preview.parameters + preview.gradient + kBatches * batch;
+}
+
+void Train::check_memory(const Spec& spec) const {
+  if (engine_.engine != "native") return;  // what LibTorch needs is not known
+  const size_t need = memory_need(spec), available = available_memory();
+  if (available > 0 && need > available)
+    fail(fmt::format("use --micro-batch {} or less, or a smaller --width",
+                     std::max<int64_t>(1, train_.micro() / 2)),
+         "training needs about {} of memory, {} are available", bytes_text(need), bytes_text(available));
+}
+
+void Train::print_plan(const OptionSet& options, const Spec& spec, const Dataset& data) const {
+  fmt::print("{}\n", options.to_json().dump(2));
+  fmt::print("data:       {}, {} images of {}\n", data.description(), data.size(), data.image_shape().text());
+  fmt::print("network:    {}\n", to_json(spec).dump());
+  fmt::print("parameters: {}\n", parameter_count(spec));
+  if (engine_.engine == "native") fmt::print("memory:     {}\n", bytes_text(memory_need(spec)));
+}
+
+int Train::run(OptionSet& options) {
+  set_quiet(quiet_);
+  resolve(options);
+  set_thread_count(static_cast<int>(threads_));
+  const std::string name = run_name(data_.source, train_.network, train_.width, desc_);
+  const auto data = open_dataset(data_);
+  const Spec spec = make_spec(train_, data->image_shape());
+  if (dry_run_) {
+    print_plan(options, spec, *data);
+    return 0;
+  }
+  check_memory(spec);
+  RunFolder folder = resume_.empty() ? RunFolder::create(outdir_, name, options.to_json(), version_text())
+                                     : RunFolder::open(resume_);
+  return work(options, folder, spec, *data);
+}
+
+int Train::work(const OptionSet& options, RunFolder& folder, const Spec& spec, const Dataset& data) {
+  const LogFile log(folder.log());
+  const auto engine = make_engine(engine_, Parameters::initialised(spec, static_cast<uint64_t>(train_.seed)));
+  DataOptions test = data_;
+  test.split = "test";
+  Preview preview(*open_dataset(test), spec, train_.noise, static_cast<uint64_t>(train_.seed), engine_);
+  const SessionInput input{folder, *engine,    data,         preview,
+                           train_, data_.flip, data_.source, options_hash(options.to_json())};
+  const StateHead start = resume_state(input);
+  const int64_t end = train_.schedule.steps;
+  if (start.step >= end) {
+    log_info("{}: finished, all {} steps are done; --steps N goes further", folder.path().string(),
+             start.step);
+    return 0;
+  }
+  if (!resume_.empty()) folder.write_options(options.to_json());
+
+  log_info("{}: {} {} of {} steps", folder.path().string(), start.step > 0 ? "going on after" : "training,",
+           start.step, end);
+  log_info("{}, {} images; {} width {}, {} parameters; engine {}, {} threads, about {} of memory",
+           data.description(), data.size(), train_.network, train_.width, parameter_count(spec),
+           engine->name(), thread_count(),
+           engine_.engine == "native" ? bytes_text(memory_need(spec)) : "an unknown amount");
+  const StopFlag stop;
+  set_quiet(true);
+  int64_t done = 0;
+  {
+    Display display(end, start.step);
+    done = train(input, start, stop_after_, stop.flag(), display);
+  }
+  set_quiet(quiet_);
+  if (done >= end)
+    log_info("done: {} steps; the model is {}", done, folder.ema().string());
+  else
+    log_info("stopped after step {} of {}, all is saved; go on with: mdsm train --resume {}", done, end,
+             folder.path().string());
+  return 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_train() { return std::make_unique<Train>(); }
+
+}  // namespace mdsm::cli

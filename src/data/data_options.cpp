@@ -1,0 +1,25 @@
+#include "data/data_options.h"
+
+namespace mdsm {
+
+void declare_data_options(OptionSet& options, DataOptions& data, const DeclareData& which) {
+  options.group("Data");
+  if (which.source)
+    options
+        .add("data", data.source,
+             "fashion-mnist, mnist, stacked-mnist, cifar10, svhn, NAME:PATH, or a file or folder of images "
+             "(mdsm data lists and shows them)")
+        .meta("SOURCE");
+  options.add("split", data.split, "part of the set; a source that has only one gives that one")
+      .choices({"train", "test"});
+  options.add("limit", data.limit, "only the first so many images; 0 = all").range(0);
+  options.add("crop", data.crop, "centre crop to a square of so many pixels; 0 = none").range(0, 4096);
+  options.add("resize", data.resize, "antialiased resize to a square of so many pixels; 0 = none")
+      .range(0, 4096);
+  options.add("pad", data.pad, "zero-pad to a square of so many pixels; -1 = 28x28 images to 32, 0 = none")
+      .range(-1, 4096);
+  options.add("colour", data.colour, "turn images to grey or RGB").choices({"keep", "grey", "rgb"});
+  if (which.flip) options.add("flip", data.flip, "flip images left to right at random");
+}
+
+}  // namespace mdsm

@@ -1,0 +1,129 @@
+// A folder of PNG and JPEG files, read recursively in the order of their names. Sub-folders train and test
+// are the splits; root/class/* gives labels. Links to folders are not followed, and names that start with a
+// dot are passed over.
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "core/error.h"
+#include "core/progress.h"
+#include "core/threads.h"
+#include "data/source.h"
+#include "image/image.h"
+
+namespace mdsm {
+namespace {
+
+std::vector<fs::path> image_files(const fs::path& root) {
+  std::vector<fs::path> files;
+  try {
+    for (auto it = fs::recursive_directory_iterator(root); it != fs::recursive_directory_iterator(); ++it) {
+      if (it->path().filename().string().starts_with('.'))
+        it.disable_recursion_pending();
+      else if (is_image_name(it->path()) && it->is_regular_file())
+        files.push_back(it->path().lexically_relative(root));
+    }
+  } catch (const fs::filesystem_error& error) {
+    fail("check its permissions", "{}: cannot be listed: {}", root.string(), error.code().message());
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                        [](const auto& x, const auto& y) { return x.native() < y.native(); });
+  });
+  return files;
+}
+
+fs::path split_root(const SourceRequest& request) {
+  const fs::path& root = request.path;
+  if (!fs::is_directory(root / "train") && !fs::is_directory(root / "test")) return root;
+  const fs::path chosen = root / request.options.split;
+  if (!fs::is_directory(chosen))
+    fail(fmt::format("add it, or name {} itself to use it for both",
+                     (root / (request.test() ? "train" : "test")).string()),
+         "{}: has no sub-folder {}", root.string(), request.options.split);
+  return chosen;
+}
+
+// Labels only where every image lies in a class folder.
+void label_by_folder(RawImages& raw, const std::vector<fs::path>& files) {
+  std::set<std::string> names;
+  for (const auto& file : files) {
+    if (!file.has_parent_path()) return;
+    names.insert(file.begin()->string());
+  }
+  raw.classes.assign(names.begin(), names.end());
+  for (const auto& file : files)
+    raw.labels.push_back(static_cast<int32_t>(
+        std::lower_bound(raw.classes.begin(), raw.classes.end(), file.begin()->string()) -
+        raw.classes.begin()));
+}
+
+// One image, fitted on its own; the padding of 28 to 32 pixels waits until all are known to be of one size.
+RawImages read_one(const fs::path& path, DataOptions options) {
+  if (options.pad < 0) options.pad = 0;
+  const Image image = read_image(path);
+  RawImages raw;
+  raw.shape = {1, image.channels, image.height, image.width};
+  raw.from = path.string();
+  std::vector<uint8_t> planes(image.pixels.size());
+  const int64_t plane = image.width * image.height;
+  for (int64_t p = 0; p < plane; ++p)
+    for (int64_t c = 0; c < image.channels; ++c)
+      planes[static_cast<size_t>(c * plane + p)] = image.pixels[static_cast<size_t>(p * image.channels + c)];
+  raw.values = std::move(planes);
+  return fit(std::move(raw), options);
+}
+
+void check_same(const Shape& first, const Shape& shape, const std::string& first_name,
+                const std::string& name) {
+  if (first == shape) return;
+  if (first.c != shape.c)
+    fail("use --colour grey or --colour rgb", "{}: {} channel{} where {} has {}", name, shape.c,
+         shape.c == 1 ? "" : "s", first_name, first.c);
+  fail("use --crop or --resize to make all images the same size", "{}: {}x{} pixels where {} has {}x{}", name,
+       shape.w, shape.h, first_name, first.w, first.h);
+}
+
+}  // namespace
+
+bool is_image_name(const fs::path& file) {
+  std::string end = file.extension().string();
+  std::transform(end.begin(), end.end(), end.begin(), [](unsigned char c) { return std::tolower(c); });
+  return end == ".png" || end == ".jpg" || end == ".jpeg";
+}
+
+RawImages read_folder(const SourceRequest& request) {
+  const bool single = !fs::is_directory(request.path);
+  const fs::path root = single ? request.path.parent_path() : split_root(request);
+  auto files = single ? std::vector{request.path.filename()} : image_files(root);
+  if (files.empty())
+    fail("name a folder with .png, .jpg or .jpeg files", "{}: no images in this folder", root.string());
+  RawImages raw;
+  raw.from = single ? request.path.string() : root.string();
+  label_by_folder(raw, files);
+  files.resize(static_cast<size_t>(request.limited(static_cast<int64_t>(files.size()))));
+  raw.labels.resize(raw.labels.empty() ? 0 : files.size());
+
+  const RawImages first = read_one(root / files[0], request.options);
+  raw.shape = first.shape.with_n(static_cast<int64_t>(files.size()));
+  std::vector<uint8_t> values(static_cast<size_t>(raw.shape.count()));
+  std::mutex mutex;
+  int64_t done = 0;
+  Progress progress("reading images", raw.shape.n, "images");
+  parallel_for(raw.shape.n, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const RawImages one = read_one(root / files[static_cast<size_t>(i)], request.options);
+      check_same(first.shape, one.shape, first.from, one.from);
+      const auto& pixels = std::get<std::vector<uint8_t>>(one.values);
+      std::copy(pixels.begin(), pixels.end(), values.data() + i * raw.shape.per_image());
+      const std::lock_guard lock(mutex);
+      progress.update(++done);
+    }
+  });
+  raw.values = std::move(values);
+  DataOptions rest;  // only the automatic padding is left to do
+  rest.pad = request.options.pad;
+  return fit(std::move(raw), rest);
+}
+
+}  // namespace mdsm

@@ -1,0 +1,29 @@
+// A data set whose images lie decoded in memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/source.h"
+
+namespace mdsm {
+
+class MemoryDataset : public Dataset {
+ public:
+  MemoryDataset(RawImages images, std::string description);
+
+  int64_t size() const override { return images_.shape.n; }
+  Shape image_shape() const override { return images_.shape.with_n(1); }
+  void read(int64_t index, std::span<float> out) const override;
+  int label(int64_t index) const override;
+  std::vector<std::string> class_names() const override { return images_.classes; }
+  std::string description() const override { return description_; }
+
+ private:
+  void check_index(int64_t index) const;
+
+  RawImages images_;
+  std::string description_;
+};
+
+}  // namespace mdsm

@@ -1,0 +1,159 @@
+// SVHN's cropped digits: MATLAB 5 files train_32x32.mat and test_32x32.mat with X (32x32x3xN bytes, column
+// major) and y (labels 1 to 10, where 10 means the digit 0).
+#include <matio.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "core/error.h"
+#include "data/source.h"
+
+namespace mdsm {
+namespace {
+
+constexpr int64_t kMaxSize = 4096;
+constexpr int64_t kMaxDeflateRatio = 1100;  // deflate cannot do better than 1032 to 1
+
+struct CloseMat {
+  void operator()(mat_t* mat) const { Mat_Close(mat); }
+};
+struct FreeVariable {
+  void operator()(matvar_t* variable) const { Mat_VarFree(variable); }
+};
+using Mat = std::unique_ptr<mat_t, CloseMat>;
+using Variable = std::unique_ptr<matvar_t, FreeVariable>;
+
+void no_log(int, char*) {}  // libmatio would print its own lines to standard error
+
+// libmatio fills what is missing in a truncated file with zeros, so the chain of elements is followed first.
+void check_elements(const fs::path& path) {
+  const std::string name = path.string();
+  std::ifstream in(path, std::ios::binary);
+  char header[128];
+  if (!in.read(header, sizeof header) || std::memcmp(header + 124, "\x00\x01IM", 4) != 0)
+    fail("use the original file (MATLAB 5 format)", "{}: not a MATLAB 5 file", name);
+  const uint64_t size = fs::file_size(path);
+  for (uint64_t at = sizeof header; at < size;) {
+    uint32_t tag[2] = {0, 0};
+    in.seekg(static_cast<std::streamoff>(at));
+    if (!in.read(reinterpret_cast<char*>(tag), sizeof tag) || tag[1] > size - at - sizeof tag)
+      fail("use another copy of the file", "{}: the file ends too early", name);
+    if (tag[0] != MAT_T_MATRIX && tag[0] != MAT_T_COMPRESSED)
+      fail("use another copy of the file", "{}: damaged at byte {}", name, at);
+    at += sizeof tag + tag[1];
+  }
+}
+
+Variable variable_info(mat_t* mat, const char* variable, const std::string& name) {
+  Variable found(Mat_VarReadInfo(mat, variable));
+  if (!found) fail("use the original file", "{}: has no variable {}", name, variable);
+  return found;
+}
+
+void read_data(mat_t* mat, matvar_t& variable, const std::string& name) {
+  if (Mat_VarReadDataAll(mat, &variable) != 0 || !variable.data || variable.isComplex)
+    fail("use another copy of the file", "{}: the data of {} are damaged", name, variable.name);
+}
+
+Shape shape_of_x(const matvar_t& x, uint64_t file_bytes, const std::string& name) {
+  if (x.class_type != MAT_C_UINT8 || x.rank != 4)
+    fail("use the original file", "{}: X is no array of bytes with 4 dimensions", name);
+  int64_t extents[4];
+  for (int i = 0; i < 4; ++i) extents[i] = static_cast<int64_t>(std::min<size_t>(x.dims[i], size_t{1} << 40));
+  const Shape shape{extents[3], extents[2], extents[0], extents[1]};
+  const bool fine = shape.n >= 1 && (shape.c == 1 || shape.c == 3) && shape.h >= 1 && shape.h <= kMaxSize &&
+                    shape.w >= 1 && shape.w <= kMaxSize;
+  if (!fine || shape.n > static_cast<int64_t>(file_bytes) * kMaxDeflateRatio / shape.per_image())
+    fail("use another copy of the file", "{}: X is said to be {}x{}x{}x{}, which cannot be", name, extents[0],
+         extents[1], extents[2], extents[3]);
+  return shape;
+}
+
+std::vector<uint8_t> row_major(const uint8_t* x, const Shape& s) {
+  std::vector<uint8_t> values(static_cast<size_t>(s.count()));
+  uint8_t* out = values.data();
+  for (int64_t plane = 0; plane < s.n * s.c; ++plane, x += s.h * s.w)
+    for (int64_t row = 0; row < s.h; ++row)
+      for (int64_t column = 0; column < s.w; ++column) *out++ = x[column * s.h + row];
+  return values;
+}
+
+template <class T>
+std::vector<double> numbers(const void* data, int64_t count) {
+  const T* begin = static_cast<const T*>(data);
+  return {begin, begin + count};
+}
+
+std::vector<double> numbers_of(const matvar_t& y, int64_t count, const std::string& name) {
+  switch (y.class_type) {
+    case MAT_C_UINT8:
+      return numbers<uint8_t>(y.data, count);
+    case MAT_C_INT32:
+      return numbers<int32_t>(y.data, count);
+    case MAT_C_SINGLE:
+      return numbers<float>(y.data, count);
+    case MAT_C_DOUBLE:
+      return numbers<double>(y.data, count);
+    default:
+      fail("use the original file", "{}: y has values of an unexpected type", name);
+  }
+}
+
+std::vector<int32_t> read_labels(mat_t* mat, int64_t images, int64_t wanted, const std::string& name) {
+  const Variable y = variable_info(mat, "y", name);
+  if (y->rank != 2 || std::min(y->dims[0], y->dims[1]) != 1 ||
+      std::max(y->dims[0], y->dims[1]) != static_cast<size_t>(images))
+    fail("use the original file", "{}: y does not hold one label for each of the {} images", name, images);
+  read_data(mat, *y, name);
+  std::vector<int32_t> labels;
+  for (const double value : numbers_of(*y, images, name)) {
+    if (!(value >= 0 && value <= 10))
+      fail("use the original file", "{}: the label {} is none of 1 to 10", name, value);
+    labels.push_back(static_cast<int32_t>(value) % 10);
+  }
+  labels.resize(static_cast<size_t>(wanted));
+  return labels;
+}
+
+fs::path file_of(const SourceRequest& request) {
+  if (!fs::is_directory(request.path)) return request.path;
+  const fs::path path = request.path / (request.options.split + "_32x32.mat");
+  if (!fs::is_regular_file(path))
+    fail("put it there, or name the .mat file itself", "{}: has no {}", request.path.string(),
+         path.filename().string());
+  return path;
+}
+
+}  // namespace
+
+bool is_svhn_folder(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder / "train_32x32.mat", error) ||
+         fs::is_regular_file(folder / "test_32x32.mat", error);
+}
+
+RawImages read_svhn(const SourceRequest& request) {
+  const fs::path path = file_of(request);
+  const std::string name = path.string();
+  check_elements(path);
+  Mat_LogInitFunc("mdsm", no_log);
+  const Mat mat(Mat_Open(path.c_str(), MAT_ACC_RDONLY));
+  if (!mat) fail("use another copy of the file", "{}: cannot be read as a MATLAB file", name);
+  RawImages raw;
+  raw.from = name;
+  raw.classes = digit_names();
+  {
+    const Variable x = variable_info(mat.get(), "X", name);
+    raw.shape = shape_of_x(*x, fs::file_size(path), name);
+    read_data(mat.get(), *x, name);
+    const int64_t images = raw.shape.n;
+    raw.shape.n = request.limited(images);
+    raw.values = row_major(static_cast<const uint8_t*>(x->data), raw.shape);
+    raw.labels = read_labels(mat.get(), images, raw.shape.n, name);
+  }
+  return fit(std::move(raw), request.options);
+}
+
+}  // namespace mdsm

@@ -1,0 +1,24 @@
+// The decoders behind decode_image(), and the limits both keep. Internal to src/image.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+
+#include "image/image.h"
+
+namespace mdsm {
+
+constexpr int64_t kMaxSide = 32768;
+constexpr int64_t kMaxImageBytes = int64_t{1} << 30;
+
+// Refuses sizes that no data set has and that only a damaged or hostile header claims.
+void check_image_size(int64_t width, int64_t height, int64_t channels, const std::string& name);
+
+// text, when given, receives the textual chunks.
+Image decode_png(std::span<const std::byte> file, const std::string& name,
+                 std::map<std::string, std::string>* text = nullptr);
+Image decode_jpeg(std::span<const std::byte> file, const std::string& name);
+
+}  // namespace mdsm

@@ -1,0 +1,49 @@
+// From tensors in [0,1] to images that people look at.
+#include <algorithm>
+
+#include "core/error.h"
+#include "image/image.h"
+
+namespace mdsm {
+namespace {
+
+// Not a number shows as black: this is for looking, the checks are elsewhere.
+uint8_t to_byte(float value) {
+  return value > 0 ? static_cast<uint8_t>(std::min(value, 1.0f) * 255.0f + 0.5f) : uint8_t{0};
+}
+
+}  // namespace
+
+Image to_image(ConstTensorView one) {
+  const Shape& s = one.shape;
+  if (s.n < 1) fail("give one image", "a tensor of {} holds no image", s.text());
+  Image image = make_image(s.w, s.h, s.c == 3 ? 3 : 1);
+  const int64_t plane = s.h * s.w;
+  for (int64_t i = 0; i < plane; ++i)
+    for (int64_t c = 0; c < image.channels; ++c)
+      image.pixels[static_cast<size_t>(i * image.channels + c)] = to_byte(one.data[c * plane + i]);
+  return image;
+}
+
+Image grid(ConstTensorView x, int64_t columns, int64_t scale, int64_t gap) {
+  const Shape& s = x.shape;
+  if (s.n < 1) fail("give at least one image", "a grid of no images ({})", s.text());
+  if (columns < 1 || scale < 1 || gap < 0)
+    fail("columns and scale start at 1, the gap at 0", "a grid of {} columns, scale {} and gap {}", columns,
+         scale, gap);
+  columns = std::min(columns, s.n);
+  const int64_t rows = (s.n + columns - 1) / columns;
+  const int64_t width = s.w * scale, height = s.h * scale;
+  Image sheet = make_image(columns * (width + gap) - gap, rows * (height + gap) - gap, s.c == 3 ? 3 : 1, 255);
+  for (int64_t i = 0; i < s.n; ++i) {
+    const Image cell = to_image(x.images(i, 1));
+    const int64_t left = i % columns * (width + gap), top = i / columns * (height + gap);
+    for (int64_t y = 0; y < height; ++y)
+      for (int64_t px = 0; px < width; ++px)
+        std::copy_n(cell.row(y / scale) + px / scale * cell.channels, cell.channels,
+                    sheet.row(top + y) + (left + px) * cell.channels);
+  }
+  return sheet;
+}
+
+}  // namespace mdsm

@@ -1,0 +1,106 @@
+// JPEG through libjpeg, whose error handler leaves by longjmp: the functions that call setjmp own nothing
+// with a destructor. Grey files stay grey, others become RGB; EXIF orientation is not applied.
+#include <csetjmp>
+#include <cstdio>
+//
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "core/error.h"
+#include "image/codecs.h"
+
+namespace mdsm {
+namespace {
+
+constexpr int kMaxScans = 500;  // a hostile progressive file can hold so many that it takes hours
+
+struct JpegState {
+  jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
+  jpeg_decompress_struct decoder{};
+  jmp_buf jump;
+  char problem[JMSG_LENGTH_MAX] = "";
+  std::vector<uint8_t> pixels;
+
+  ~JpegState() { jpeg_destroy_decompress(&decoder); }  // fine for a zeroed one, too
+};
+
+JpegState& state_of(j_common_ptr common) { return *static_cast<JpegState*>(common->client_data); }
+
+[[noreturn]] void on_error(j_common_ptr common) {
+  common->err->format_message(common, state_of(common).problem);
+  longjmp(state_of(common).jump, 1);
+}
+
+// libjpeg fills what is missing with grey and merely warns; a training set must not take such images. Only
+// oddities that leave the pixels whole pass.
+void on_message(j_common_ptr common, int level) {
+  if (level >= 0) return;
+  switch (common->err->msg_code) {
+    case JWRN_ADOBE_XFORM:
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_NOT_SEQUENTIAL:
+      return;
+    default:
+      on_error(common);
+  }
+}
+
+void on_output(j_common_ptr) {}
+
+void on_progress(j_common_ptr common) {
+  if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number <= kMaxScans) return;
+  JpegState& state = state_of(common);
+  std::snprintf(state.problem, sizeof state.problem, "more than %d scans", kMaxScans);
+  longjmp(state.jump, 1);
+}
+
+bool read_header(JpegState& state, std::span<const std::byte> file) {
+  if (setjmp(state.jump)) return false;
+  jpeg_create_decompress(&state.decoder);
+  state.decoder.progress = &state.progress;
+  jpeg_mem_src(&state.decoder, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&state.decoder, TRUE);
+  state.decoder.out_color_space = state.decoder.jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
+  return true;
+}
+
+bool read_pixels(JpegState& state) {
+  if (setjmp(state.jump)) return false;
+  jpeg_start_decompress(&state.decoder);
+  while (state.decoder.output_scanline < state.decoder.output_height) {
+    JSAMPROW row = state.pixels.data() + size_t{state.decoder.output_scanline} * state.decoder.output_width *
+                                             static_cast<size_t>(state.decoder.output_components);
+    jpeg_read_scanlines(&state.decoder, &row, 1);
+  }
+  jpeg_finish_decompress(&state.decoder);
+  return true;
+}
+
+}  // namespace
+
+Image decode_jpeg(std::span<const std::byte> file, const std::string& name) {
+  JpegState state;
+  state.decoder.err = jpeg_std_error(&state.errors);
+  state.decoder.client_data = &state;
+  state.errors.error_exit = on_error;
+  state.errors.emit_message = on_message;
+  state.errors.output_message = on_output;
+  state.progress.progress_monitor = on_progress;
+  const auto check = [&](bool good) {
+    if (!good) fail("use another copy of the file", "{}: damaged JPEG file: {}", name, state.problem);
+  };
+  check(read_header(state, file));
+  const auto space = state.decoder.jpeg_color_space;
+  if (space == JCS_CMYK || space == JCS_YCCK)
+    fail("convert it to RGB", "{}: a CMYK JPEG file, which is not read", name);
+  const int64_t width = state.decoder.image_width, height = state.decoder.image_height;
+  const int64_t channels = state.decoder.out_color_space == JCS_GRAYSCALE ? 1 : 3;
+  check_image_size(width, height, channels, name);
+  state.pixels.resize(static_cast<size_t>(width * height * channels));
+  check(read_pixels(state));
+  return {width, height, channels, std::move(state.pixels)};
+}
+
+}  // namespace mdsm

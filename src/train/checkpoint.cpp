@@ -1,0 +1,119 @@
+#include "train/checkpoint.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/error.h"
+#include "model/safetensors.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+struct Part {
+  StateVector which;
+  const char* name;
+};
+constexpr Part kParts[] = {{StateVector::weights, "weights"},
+                           {StateVector::ema, "ema"},
+                           {StateVector::adam_m, "adam_m"},
+                           {StateVector::adam_v, "adam_v"}};
+
+std::vector<float> read_part(const Engine& engine, StateVector which) {
+  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
+  engine.read(which, values);
+  return values;
+}
+
+json head_json(const StateHead& head) {
+  return {{"step", head.step},           {"cursor", head.step},
+          {"seconds", head.seconds},     {"meter", head.meter.to_json()},
+          {"seed", head.seed},           {"options_hash", head.options_hash},
+          {"data_size", head.data_size}, {"format", 1}};
+}
+
+StateHead head_from(const json& values) {
+  StateHead head;
+  if (values.at("format").get<int>() != 1) throw std::runtime_error("written by a newer version");
+  head.step = values.at("step").get<int64_t>();
+  head.seconds = values.at("seconds").get<double>();
+  head.meter = StatsMeter::from_json(values.at("meter"));
+  head.seed = values.at("seed").get<int64_t>();
+  head.options_hash = values.at("options_hash").get<std::string>();
+  head.data_size = values.at("data_size").get<int64_t>();
+  if (head.step < 0) throw std::runtime_error("negative step");
+  return head;
+}
+
+[[noreturn]] void damaged(const fs::path& path, const std::string& what) {
+  fail("the file is damaged or belongs to another run", "{}: not a usable training state: {}", path.string(),
+       what);
+}
+
+void load_part(const SafetensorsFile& file, const Part& part, Engine& engine) {
+  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
+  for (const ParameterInfo& info : parameter_layout(engine.spec())) {
+    const std::string name = fmt::format("{}.{}", part.name, info.name);
+    const auto* entry = file.find(name);
+    if (!entry || entry->shape != info.shape || entry->dtype != "F32")
+      damaged(file.path(), "tensor " + name + (entry ? " has another shape or type" : " is missing"));
+    std::ranges::copy(file.read(*entry), values.begin() + info.offset);
+  }
+  if (find_non_finite(values) >= 0) damaged(file.path(), fmt::format("{} are not all finite", part.name));
+  engine.write(part.which, values);
+}
+
+}  // namespace
+
+void save_state(const fs::path& path, const Engine& engine, const StateHead& head) {
+  std::vector<std::vector<float>> vectors;
+  std::vector<NamedTensor> tensors;
+  const auto layout = parameter_layout(engine.spec());
+  for (const Part& part : kParts) {
+    vectors.push_back(read_part(engine, part.which));
+    for (const ParameterInfo& info : layout)
+      tensors.push_back({fmt::format("{}.{}", part.name, info.name), info.shape,
+                         std::span(vectors.back()).subspan(info.offset, info.count)});
+  }
+  write_safetensors(path, tensors,
+                    {{"mdsm_state", head_json(head).dump()}, {"spec", to_json(engine.spec()).dump()}});
+}
+
+StateHead load_state(const fs::path& path, Engine& engine) {
+  const SafetensorsFile file(path);
+  StateHead head;
+  try {
+    head = head_from(json::parse(file.metadata().at("mdsm_state")));
+    const Spec spec = spec_from_json(json::parse(file.metadata().at("spec")), path.string());
+    if (spec.input(1) != engine.spec().input(1))
+      fail("give it the same data and options", "the data now has images of {}, the run was started with {}",
+           engine.spec().input(1).text(), spec.input(1).text());
+    if (spec != engine.spec()) damaged(path, "its network is not that of the run's options");
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {  // a missing key, bad JSON, a value of another type
+    damaged(path, error.what());
+  }
+  for (const Part& part : kParts) load_part(file, part, engine);
+  return head;
+}
+
+bool state_is_finite(const Engine& engine) {
+  return std::ranges::all_of(
+      kParts, [&](const Part& part) { return find_non_finite(read_part(engine, part.which)) < 0; });
+}
+
+void remove_temporary_files(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const size_t at = name.rfind(".tmp");
+    if (at == std::string::npos || at + 4 == name.size()) continue;
+    if (std::all_of(name.begin() + static_cast<std::ptrdiff_t>(at) + 4, name.end(),
+                    [](unsigned char c) { return std::isdigit(c); }))
+      fs::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace mdsm

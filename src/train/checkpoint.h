@@ -1,0 +1,35 @@
+// The training state as one file, written atomically: whatever happens, the last whole one is there. It holds
+// all that a bit-for-bit resume needs; the model files beside it are for other commands and never read back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/files.h"
+#include "engine/engine.h"
+#include "train/stats.h"
+
+namespace mdsm {
+
+struct StateHead {
+  int64_t step = 0;    // updates done; also the loader's cursor
+  double seconds = 0;  // of training so far
+  StatsMeter meter;
+  int64_t seed = 0;
+  std::string options_hash;
+  int64_t data_size = 0;  // images of the data set, to notice when it is another one
+};
+
+// Weights, average and Adam's two moments of the engine, with the head in the metadata.
+void save_state(const fs::path& path, const Engine& engine, const StateHead& head);
+
+// Puts the vectors into the engine and returns the head. The network of the file must be the engine's.
+StateHead load_state(const fs::path& path, Engine& engine);
+
+// True when weights and moments are all finite: only then is a state worth resuming.
+bool state_is_finite(const Engine& engine);
+
+// Temporary files that a killed process left in the folder (name.tmpPID).
+void remove_temporary_files(const fs::path& folder);
+
+}  // namespace mdsm

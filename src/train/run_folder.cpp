@@ -1,0 +1,117 @@
+#include "train/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/error.h"
+#include "train/checkpoint.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+bool plain(unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_'; }
+
+// One more than the largest number at the start of a name in the folder.
+int64_t next_number(const fs::path& outdir) {
+  int64_t next = 0;
+  for (const auto& entry : fs::directory_iterator(outdir)) {
+    const std::string name = entry.path().filename().string();
+    const size_t digits = static_cast<size_t>(
+        std::find_if_not(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); }) -
+        name.begin());
+    if (digits >= 5 && digits <= 9 && digits < name.size() && name[digits] == '-')
+      next = std::max<int64_t>(next, std::stoll(name.substr(0, digits)) + 1);
+  }
+  return next;
+}
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+RunFolder::~RunFolder() {
+  if (lock_ >= 0) ::close(lock_);  // the kernel lets go of the lock, also when the process is killed
+}
+
+RunFolder RunFolder::create(const fs::path& outdir, const std::string& name, const json& options,
+                            const std::string& version) {
+  make_folder(outdir);
+  for (;;) {
+    RunFolder folder(outdir / fmt::format("{:05}-{}", next_number(outdir), name));
+    if (::mkdir(folder.path_.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;  // another process took the number: look again
+      fail("choose a folder that can be written with --outdir", "{}: cannot create the folder: {}",
+           folder.path_.string(), std::generic_category().message(errno));
+    }
+    folder.lock();
+    folder.write_options(options);
+    write_file(folder.path_ / "version.txt", version);
+    return folder;
+  }
+}
+
+RunFolder RunFolder::open(const fs::path& path) {
+  RunFolder folder(path);
+  recorded_options(path);
+  folder.lock();
+  remove_temporary_files(path);
+  return folder;
+}
+
+json RunFolder::recorded_options(const fs::path& path) {
+  const char* hint = "name a folder made by mdsm train";
+  std::error_code error;
+  if (!fs::is_directory(path, error)) fail(hint, "{}: no such run folder", path.string());
+  const fs::path file = path / "options.json";
+  if (!fs::exists(file)) fail(hint, "{}: not a run folder, it has no options.json", path.string());
+  json values = json::parse(read_text(file), nullptr, false);
+  if (!values.is_object()) fail("the file is damaged", "{}: not a JSON table of options", file.string());
+  return values;
+}
+
+void RunFolder::lock() {
+  const fs::path file = path_ / "lock";
+  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0)
+    fail("check its permissions", "{}: cannot be opened: {}", file.string(),
+         std::generic_category().message(errno));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0)
+    fail("wait for it, or stop it with Ctrl-C or SIGTERM",
+         "{}: another process is training in this run folder", path_.string());
+}
+
+fs::path RunFolder::snapshot(int64_t step) const {
+  return path_ / fmt::format("ema-{:06}.safetensors", step);
+}
+fs::path RunFolder::preview(int64_t step) const { return path_ / fmt::format("preview-{:06}.png", step); }
+
+void RunFolder::write_options(const json& values) const { write_file(options(), values.dump(2) + "\n"); }
+
+std::string run_name(const std::string& data, const std::string& network, int64_t width,
+                     const std::string& desc) {
+  if (!std::all_of(desc.begin(), desc.end(), plain))
+    fail_usage("use letters, digits, '.', '-' and '_'", "--desc '{}' cannot be part of a folder name", desc);
+  fs::path source(data.substr(0, data.find(':')));            // NAME of NAME:PATH
+  if (!source.has_filename()) source = source.parent_path();  // "faces/" is "faces"
+  std::string name = source.stem().string();
+  for (char& c : name)
+    if (!plain(static_cast<unsigned char>(c))) c = '_';
+  name = name.substr(0, 40);
+  return fmt::format("{}-{}-w{}{}{}", name.empty() ? "data" : name, network, width, desc.empty() ? "" : "-",
+                     desc.substr(0, 100));
+}
+
+}  // namespace mdsm

@@ -1,0 +1,53 @@
+// The folder of one run: made under the next free number, locked while a process works in it, and holding
+// everything that explains the run. Knows names and places, not what training means.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/files.h"
+
+namespace mdsm {
+
+class RunFolder {
+ public:
+  // Makes OUTDIR/NNNNN-name with options.json and version.txt. Safe against other processes doing the same.
+  static RunFolder create(const fs::path& outdir, const std::string& name, const nlohmann::json& options,
+                          const std::string& version);
+  // An existing run, for resume: takes the lock and clears what a killed process left.
+  static RunFolder open(const fs::path& path);
+
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+  ~RunFolder();
+
+  const fs::path& path() const { return path_; }
+  fs::path options() const { return path_ / "options.json"; }
+  fs::path log() const { return path_ / "log.txt"; }
+  fs::path stats() const { return path_ / "stats.jsonl"; }
+  fs::path state() const { return path_ / "state.safetensors"; }
+  fs::path failed_state() const { return path_ / "state-failed.safetensors"; }
+  fs::path weights() const { return path_ / "weights.safetensors"; }
+  fs::path ema() const { return path_ / "ema.safetensors"; }
+  fs::path snapshot(int64_t step) const;
+  fs::path preview(int64_t step) const;
+
+  // The options.json of a run, without taking its lock.
+  static nlohmann::json recorded_options(const fs::path& path);
+  void write_options(const nlohmann::json& options) const;
+
+ private:
+  explicit RunFolder(fs::path path);
+  void lock();
+
+  fs::path path_;
+  int lock_ = -1;
+};
+
+// "fashion-mnist-res12-w16[-desc]"; the data's path is reduced to its last name, NAME:PATH to NAME. A desc
+// with other characters than letters, digits, dot, dash and underscore is a usage error.
+std::string run_name(const std::string& data, const std::string& network, int64_t width,
+                     const std::string& desc);
+
+}  // namespace mdsm

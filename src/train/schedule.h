@@ -1,0 +1,28 @@
+// Learning rate and moving-average decay as pure functions of the step, so that resuming needs nothing saved.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mdsm {
+
+struct ScheduleOptions {
+  std::string kind = "cosine";  // cosine, step, constant
+  double lr = 1e-4;
+  double lr_final = 1e-6;   // where cosine ends
+  int64_t steps = 100'000;  // updates of the whole run
+  int64_t warmup = 0;       // updates over which the rate rises linearly from lr/warmup
+};
+
+void validate(const ScheduleOptions& options);  // throws usage errors
+
+// Rate of the update number `step`, 0 for the first.
+//   cosine: lr_final + (lr - lr_final) (1 + cos(pi step / steps)) / 2
+//   step:   lr divided by 10 after every sixth of the run (the authors' "exp")
+double learning_rate(const ScheduleOptions& options, int64_t step);
+
+// Decay of the weights' moving average at update number `step`: min(decay, (1 + step) / (10 + step)). The
+// second term keeps the random initial weights out of the average of a young run.
+double ema_decay(double decay, int64_t step);
+
+}  // namespace mdsm

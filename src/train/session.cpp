@@ -1,0 +1,169 @@
+#include "train/session.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "core/error.h"
+#include "model/model_file.h"
+#include "train/tfevents.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// What later commands need to know; nothing of the clock, so that equal runs give equal files.
+json model_info(const SessionInput& in, const StateHead& head, const char* kind) {
+  const TrainOptions& o = in.options;
+  json noise = {{"kind", o.noise.kind}, {"weight_power", o.noise.weight_power}};
+  if (o.noise.kind == "single")
+    noise["sigma"] = o.noise.sigma;
+  else
+    noise.update({{"sigma_min", o.noise.sigma_min}, {"sigma_max", o.noise.sigma_max}});
+  return {{"preset", o.preset},
+          {"trained",
+           {{"data", in.data_name},
+            {"images", in.data.size()},
+            {"step", head.step},
+            {"steps", o.schedule.steps},
+            {"batch", o.batch},
+            {"seed", o.seed},
+            {"noise", noise},
+            {"loss", head.meter.last_mean()},
+            {"kind", kind}}},
+          // The paper's annealing: hot, then exponentially to T = 1, then linearly to 0, then one jump.
+          {"sampling",
+           {{"sampler", "annealed"},
+            {"eps", 0.02},
+            {"start", "0.5 + n"},
+            {"temperature", {100, 1}},
+            {"steps_hot", 500},
+            {"steps_cool", 2000},
+            {"steps_end", 200},
+            {"denoise", true}}}};
+}
+
+void save_model_file(const SessionInput& in, const StateHead& head, StateVector which, const fs::path& path) {
+  Parameters parameters(in.engine.spec());
+  in.engine.read(which, parameters.values());
+  save_model(path, parameters, model_info(in, head, which == StateVector::ema ? "ema" : "weights"));
+}
+
+// The state comes last: while it is the old one, whatever is newer beside it will be written again.
+void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats) {
+  stats.flush();
+  save_model_file(in, head, StateVector::weights, in.folder.weights());
+  save_model_file(in, head, StateVector::ema, in.folder.ema());
+  save_state(in.folder.state(), in.engine, head);
+}
+
+// The failing step is a function of the state alone, so going on from right before it would fail again: the
+// last regular checkpoint stays the one that --resume takes, and the state before the failure is kept beside.
+[[noreturn]] void stop_not_finite(const SessionInput& in, const StateHead& head, int64_t saved_step,
+                                  const StepResult& bad) {
+  save_state(in.folder.failed_state(), in.engine, head);
+  const bool weights_bad = !state_is_finite(in.engine);
+  fail(
+      fmt::format("the update was not applied and the state before it is in {}; go on from the checkpoint of "
+                  "step {} with a smaller rate, mdsm train --resume {} --lr {:g}, or with --clip 1",
+                  in.folder.failed_state().string(), saved_step, in.folder.path().string(),
+                  in.options.schedule.lr / 2),
+      "step {}: {} is not finite (loss {}, gradient norm {}{})", head.step + 1,
+      std::isfinite(bad.loss) ? "the gradient" : "the loss", bad.loss, bad.grad_norm,
+      weights_bad ? ", weights not finite either" : "");
+}
+
+EventFile::Scalars scalars(const StatsRecord& r) {
+  return {{"loss/mean", r.loss},
+          {"loss/last", r.loss_last},
+          {"loss/quarter1", r.loss_quarters[0]},
+          {"loss/quarter2", r.loss_quarters[1]},
+          {"loss/quarter3", r.loss_quarters[2]},
+          {"loss/quarter4", r.loss_quarters[3]},
+          {"energy/data", r.energy_data},
+          {"energy/noise", r.energy_noise},
+          {"train/grad_norm", r.grad_norm},
+          {"train/lr", r.lr},
+          {"train/images_per_s", r.images_per_s}};
+}
+
+}  // namespace
+
+StateHead resume_state(const SessionInput& in) {
+  StateHead head;
+  head.seed = in.options.seed;
+  head.options_hash = in.options_hash;
+  head.data_size = in.data.size();
+  if (fs::exists(in.folder.state())) {
+    head = load_state(in.folder.state(), in.engine);
+    if (head.options_hash != in.options_hash)
+      fail("put the file back as it was, or start a new run",
+           "{}: the options differ from those the run was started with", in.folder.options().string());
+    if (head.data_size != in.data.size())
+      fail("give it the same data", "the data now has {} images, the run was started with {}", in.data.size(),
+           head.data_size);
+  }
+  cut_stats(in.folder.stats(), head.step);
+  return head;
+}
+
+int64_t train(const SessionInput& in, const StateHead& start, int64_t stop_after,
+              const std::atomic<bool>& stop, TrainObserver& observer) {
+  const TrainOptions& o = in.options;
+  const int64_t end = o.schedule.steps;
+  StateHead head = start;
+  int64_t saved_step = start.step;
+  StatsFile stats(in.folder.stats());
+  EventFile events(in.folder.path(), unix_time(), start.step);
+  Trainer trainer(in.engine, in.data, o, in.flip, start.step, observer);
+  if (!fs::exists(in.folder.state())) checkpoint(in, head, stats);
+
+  const auto begin = Clock::now();
+  auto line_begin = begin;
+  int64_t line_step = start.step;
+  const auto due = [&](int64_t step, int64_t every) {
+    return every > 0 && (step % every == 0 || step == end);
+  };
+
+  while (head.step < end) {
+    const StepResult result = trainer.update(due(head.step + 1, o.stats_every));
+    head.seconds = start.seconds + seconds_since(begin);
+    if (!result.applied) stop_not_finite(in, head, saved_step, result);
+    head.meter.add(result);
+    head.step = trainer.step();
+
+    if (due(head.step, o.stats_every)) {
+      StatsRecord record = head.meter.take(head.step);
+      record.seconds = head.seconds;
+      record.time = unix_time();
+      record.images_per_s =
+          static_cast<double>((head.step - line_step) * o.batch) / seconds_since(line_begin);
+      stats.append(record);
+      events.add(record.time, record.step, scalars(record));
+      observer.on_stats(record);
+      line_begin = Clock::now();
+      line_step = head.step;
+    }
+    if (due(head.step, o.preview_every)) in.preview.write(in.folder.preview(head.step), in.engine);
+    if (due(head.step, o.snapshot_every))
+      save_model_file(in, head, StateVector::ema, in.folder.snapshot(head.step));
+
+    const bool stopping = stop || (stop_after > 0 && head.step - start.step >= stop_after);
+    if (due(head.step, o.save_every) || head.step == end || stopping) {
+      checkpoint(in, head, stats);
+      saved_step = head.step;
+    }
+    if (stopping) break;
+  }
+  return head.step;
+}
+
+}  // namespace mdsm

@@ -1,0 +1,116 @@
+#include "train/stats.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+// JSON has no NaN: null stands for it.
+double number_or_nan(const json& value) {
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+json to_json(const StatsRecord& r) {
+  // An ordered list of pairs would need another json type; alphabetical order is good enough for machines.
+  return {{"step", r.step},
+          {"loss", r.loss},
+          {"loss_last", r.loss_last},
+          {"loss_quarters", r.loss_quarters},
+          {"energy_data", r.energy_data},
+          {"energy_noise", r.energy_noise},
+          {"grad_norm", r.grad_norm},
+          {"lr", r.lr},
+          {"images_per_s", r.images_per_s},
+          {"seconds", r.seconds},
+          {"time", r.time}};
+}
+
+void StatsMeter::add(const StepResult& result) {
+  ++count_;
+  sum_ += result.loss;
+  for (size_t q = 0; q < quarter_sums_.size(); ++q) quarter_sums_[q] += result.quarters[q];
+  last_ = result;
+}
+
+StatsRecord StatsMeter::take(int64_t step) {
+  StatsRecord record;
+  const auto count = static_cast<double>(count_);
+  record.step = step;
+  record.loss = sum_ / count;
+  for (size_t q = 0; q < quarter_sums_.size(); ++q) record.loss_quarters[q] = quarter_sums_[q] / count;
+  record.loss_last = last_.loss;
+  record.energy_data = last_.energy_data;
+  record.energy_noise = last_.energy_noise;
+  record.grad_norm = last_.grad_norm;
+  record.lr = last_.lr;
+  *this = StatsMeter();
+  last_mean_ = record.loss;
+  return record;
+}
+
+json StatsMeter::to_json() const {
+  return {{"count", count_}, {"sum", sum_}, {"quarters", quarter_sums_}, {"last_mean", last_mean_}};
+}
+
+StatsMeter StatsMeter::from_json(const json& values) {
+  StatsMeter meter;
+  meter.count_ = values.at("count").get<int64_t>();
+  meter.sum_ = number_or_nan(values.at("sum"));
+  for (size_t q = 0; q < meter.quarter_sums_.size(); ++q)
+    meter.quarter_sums_[q] = number_or_nan(values.at("quarters").at(q));
+  meter.last_mean_ = number_or_nan(values.at("last_mean"));
+  return meter;
+}
+
+StatsFile::StatsFile(fs::path path) : path_(std::move(path)) {
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor_ < 0)
+    fail("check that its folder can be written", "{}: cannot be written: {}", path_.string(),
+         std::generic_category().message(errno));
+}
+
+StatsFile::~StatsFile() { ::close(descriptor_); }
+
+void StatsFile::append(const StatsRecord& record) {
+  const std::string line = to_json(record).dump() + "\n";
+  const off_t before = ::lseek(descriptor_, 0, SEEK_END);
+  errno = 0;
+  const ssize_t written = ::write(descriptor_, line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size())) return;
+  const int error = written < 0 ? errno : ENOSPC;
+  if (::ftruncate(descriptor_, before) != 0) errno = 0;  // half a line is dropped on resume anyway
+  fail("free some space and resume the run", "{}: writing failed: {}", path_.string(),
+       std::generic_category().message(error));
+}
+
+void StatsFile::flush() { ::fdatasync(descriptor_); }
+
+void cut_stats(const fs::path& path, int64_t step) {
+  if (!fs::exists(path)) return;
+  const std::string text = read_text(path);
+  std::string kept;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    if (end == std::string::npos) break;
+    const std::string line = text.substr(at, end + 1 - at);
+    at = end + 1;
+    const json values = json::parse(line, nullptr, false);
+    if (!values.is_object() || !values.contains("step") || !values["step"].is_number_integer()) continue;
+    if (values["step"].get<int64_t>() <= step) kept += line;
+  }
+  if (kept != text) write_file(path, kept);
+}
+
+}  // namespace mdsm

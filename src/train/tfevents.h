@@ -1,0 +1,40 @@
+// TensorBoard event files: scalars only. Own TFRecord framing (length and payload, each with a masked
+// CRC-32C) around hand-encoded protocol buffers, so that no TensorFlow is needed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/files.h"
+
+namespace mdsm {
+
+uint32_t crc32c(std::string_view bytes);
+
+// One record as it stands in the file.
+std::string tfrecord(std::string_view payload);
+
+class EventFile {
+ public:
+  // Opens a new file events.out.tfevents.* in the folder. On resume, readers drop what earlier files hold
+  // after first_step.
+  EventFile(const fs::path& folder, double time, int64_t first_step);
+  ~EventFile();
+  EventFile(const EventFile&) = delete;
+  EventFile& operator=(const EventFile&) = delete;
+
+  using Scalars = std::vector<std::pair<std::string, double>>;
+  void add(double time, int64_t step, const Scalars& scalars);
+  const fs::path& path() const { return path_; }
+
+ private:
+  void write(const std::string& record);
+
+  fs::path path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace mdsm

@@ -1,0 +1,54 @@
+// Everything that defines a training run, declared once for the command line, configuration files and the
+// options.json of the run folder; the presets of the paper's data sets; and what a resumed run may change.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "core/options.h"
+#include "data/dataset.h"
+#include "model/spec.h"
+#include "train/noise.h"
+#include "train/schedule.h"
+
+namespace mdsm {
+
+struct TrainOptions {
+  std::string preset = "none";
+  std::string network = "res12", head = "quadratic";
+  int64_t width = 64;
+  double sigma0 = 0.1;
+
+  NoiseOptions noise;
+  ScheduleOptions schedule;  // holds --steps, the length of the run
+  int64_t batch = 128;
+  int64_t micro_batch = 0;  // images in memory at a time; 0 = the whole batch
+  double clip = 0;          // largest gradient norm; 0 = no clipping
+  double ema = 0.999, beta1 = 0.9, beta2 = 0.95;
+  int64_t seed = 0;
+
+  int64_t stats_every = 50, save_every = 250, preview_every = 250, snapshot_every = 0;  // steps; 0 = never
+
+  int64_t micro() const { return micro_batch > 0 && micro_batch < batch ? micro_batch : batch; }
+};
+
+void declare_train_options(OptionSet& set, TrainOptions& options);
+void validate(const TrainOptions& options);  // combinations; throws usage errors
+
+// Sets what the user has not given: everything of --preset, or, without one, only the noise of a data set
+// that has a preset of its own name.
+void apply_preset(OptionSet& set, const TrainOptions& options, const std::string& data);
+
+// The network for these images. Says how to fit them when no network takes them.
+Spec make_spec(const TrainOptions& options, const Shape& image);
+
+// Merges the recorded options of a run into `set`. What the user gave beside them must be equal to what is
+// recorded, or one of the few options that a resumed run may change.
+void apply_recorded(OptionSet& set, const nlohmann::json& recorded, const std::string& where);
+
+// A fingerprint of the options that a resume may not change.
+std::string options_hash(const nlohmann::json& resolved);
+
+}  // namespace mdsm

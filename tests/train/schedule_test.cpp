@@ -1,0 +1,54 @@
+#include "train/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace mdsm {
+namespace {
+
+ScheduleOptions schedule(const std::string& kind, int64_t warmup = 0) {
+  ScheduleOptions options;
+  options.kind = kind;
+  options.lr = 1e-3;
+  options.lr_final = 1e-6;
+  options.steps = 2400;
+  options.warmup = warmup;
+  return options;
+}
+
+TEST(LearningRate, CosineGoesFromStartOverTheMiddleToTheEnd) {
+  EXPECT_DOUBLE_EQ(learning_rate(schedule("cosine"), 0), 1e-3);
+  EXPECT_NEAR(learning_rate(schedule("cosine"), 1200), (1e-3 + 1e-6) / 2, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule("cosine"), 800), 1e-6 + (1e-3 - 1e-6) * 0.75, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule("cosine"), 2400), 1e-6, 1e-15);
+}
+
+TEST(LearningRate, StepDividesByTenAfterEverySixth) {
+  EXPECT_DOUBLE_EQ(learning_rate(schedule("step"), 399), 1e-3);
+  EXPECT_NEAR(learning_rate(schedule("step"), 400), 1e-4, 1e-16);
+  EXPECT_NEAR(learning_rate(schedule("step"), 2399), 1e-8, 1e-20);
+}
+
+TEST(LearningRate, WarmupRisesLinearlyAndMeetsTheSchedule) {
+  EXPECT_NEAR(learning_rate(schedule("constant", 10), 0), 1e-4, 1e-16);
+  EXPECT_NEAR(learning_rate(schedule("constant", 10), 4), 5e-4, 1e-16);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule("constant", 10), 9), 1e-3);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule("constant", 10), 2000), 1e-3);
+}
+
+TEST(LearningRate, RefusesARisingCosine) {
+  ScheduleOptions options = schedule("cosine");
+  options.lr_final = 1;
+  EXPECT_THROW(validate(options), Error);
+}
+
+TEST(EmaDecay, IsShortAtFirst) {
+  EXPECT_DOUBLE_EQ(ema_decay(0.999, 0), 0.1);
+  EXPECT_DOUBLE_EQ(ema_decay(0.999, 90), 0.91);
+  EXPECT_DOUBLE_EQ(ema_decay(0.999, 100'000), 0.999);
+  EXPECT_DOUBLE_EQ(ema_decay(0, 5), 0);
+}
+
+}  // namespace
+}  // namespace mdsm

@@ -1,0 +1,72 @@
+#include "train/stats.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "train/temporary_folder.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+StepResult step_of(double loss) {
+  StepResult result;
+  result.loss = loss;
+  result.quarters = {loss, 2 * loss, 3 * loss, std::numeric_limits<double>::quiet_NaN()};
+  result.grad_norm = 10 * loss;
+  return result;
+}
+
+TEST(StatsMeter, GivesMeansSinceTheLastLine) {
+  StatsMeter meter;
+  for (const double loss : {1.0, 2.0, 6.0}) meter.add(step_of(loss));
+  const StatsRecord record = meter.take(3);
+  EXPECT_DOUBLE_EQ(record.loss, 3);
+  EXPECT_DOUBLE_EQ(record.loss_last, 6);
+  EXPECT_DOUBLE_EQ(record.loss_quarters[1], 6);
+  EXPECT_TRUE(std::isnan(record.loss_quarters[3]));
+  EXPECT_DOUBLE_EQ(record.grad_norm, 60);
+  meter.add(step_of(5));
+  EXPECT_DOUBLE_EQ(meter.take(4).loss, 5);
+  EXPECT_DOUBLE_EQ(meter.last_mean(), 5);
+}
+
+TEST(StatsMeter, GoesThroughJsonBitForBit) {
+  StatsMeter meter;
+  for (const double loss : {0.1, 1.0 / 3, 1e-17, 12345.678901234567}) meter.add(step_of(loss));
+  StatsMeter copy = StatsMeter::from_json(json::parse(meter.to_json().dump()));
+  for (StatsMeter* m : {&meter, &copy}) m->add(step_of(0.7));
+  const StatsRecord a = meter.take(5), b = copy.take(5);
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.loss_quarters[2], b.loss_quarters[2]);
+  EXPECT_TRUE(std::isnan(b.loss_quarters[3]));
+}
+
+TEST(StatsFile, CuttingDropsLaterLinesAndHalfALine) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "stats.jsonl";
+  {
+    StatsFile file(path);
+    for (const int64_t step : {10, 20, 30}) {
+      StatsRecord record;
+      record.step = step;
+      file.append(record);
+    }
+  }
+  const std::string whole = read_text(path);
+  write_file(path, whole + "{\"step\": 2");
+  cut_stats(path, 100);
+  EXPECT_EQ(read_text(path), whole);
+  cut_stats(path, 20);
+  const std::string two = read_text(path);
+  EXPECT_EQ(two, whole.substr(0, two.size()));
+  EXPECT_EQ(std::count(two.begin(), two.end(), '\n'), 2);
+  cut_stats(path, 0);
+  EXPECT_EQ(read_text(path), "");
+}
+
+}  // namespace
+}  // namespace mdsm

@@ -1,0 +1,35 @@
+#include "train/tfevents.h"
+
+#include <gtest/gtest.h>
+
+#include "train/temporary_folder.h"
+
+// command_test.py decodes the events of a whole run with a reader of its own.
+namespace mdsm {
+namespace {
+
+TEST(Crc32c, MatchesThePublishedValues) {
+  EXPECT_EQ(crc32c("123456789"), 0xe3069283u);            // the check value of CRC-32C
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aau);  // RFC 3720, B.4
+  EXPECT_EQ(crc32c(std::string(32, '\xff')), 0x62a8ab43u);
+}
+
+TEST(TfRecord, IsLengthChecksumPayloadChecksum) {
+  const std::string record = tfrecord("abc");
+  ASSERT_EQ(record.size(), 8u + 4 + 3 + 4);
+  EXPECT_EQ(record.substr(0, 8), std::string("\3\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(record.substr(12, 3), "abc");
+}
+
+TEST(EventFile, StartsWithTheVersionAndGrowsByWholeRecords) {
+  const TemporaryFolder folder;
+  EventFile events(folder.path(), 1e9, 0);
+  const auto before = fs::file_size(events.path());
+  EXPECT_NE(read_text(events.path()).find("brain.Event:2"), std::string::npos);
+  events.add(1e9, 300, {{"loss", 1.0}});
+  // event: 9 time, 3 step (300 takes two bytes), 2 + value: 2 + tag 6 + float 5
+  EXPECT_EQ(fs::file_size(events.path()) - before, 16u + 9 + 3 + 2 + 2 + 6 + 5);
+}
+
+}  // namespace
+}  // namespace mdsm

@@ -1,0 +1,93 @@
+// A training run small enough for tests: 200 images of soft blobs, res6 of width 4 on 16 x 16 pixels.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "core/random.h"
+#include "engine/native/native_engine.h"
+#include "train/session.h"
+#include "train/temporary_folder.h"
+
+namespace mdsm {
+
+class Blobs : public Dataset {
+ public:
+  explicit Blobs(int64_t count = 200) : count_(count) {}
+  int64_t size() const override { return count_; }
+  Shape image_shape() const override { return {1, 1, 16, 16}; }
+  void read(int64_t index, std::span<float> out) const override {
+    RandomStream stream(1, Purpose::check, static_cast<uint64_t>(index));
+    const double cx = 4 + 8 * stream.uniform(), cy = 4 + 8 * stream.uniform();
+    for (size_t k = 0; k < out.size(); ++k) {
+      const double x = static_cast<double>(k % 16) - cx, y = static_cast<double>(k / 16) - cy;
+      out[k] = static_cast<float>(std::exp(-(x * x + y * y) / 10));
+    }
+  }
+  std::string description() const override { return "blobs"; }
+
+ private:
+  int64_t count_;
+};
+
+inline TrainOptions tiny_options() {
+  TrainOptions options;
+  options.network = "res6";
+  options.width = 4;
+  options.batch = 8;
+  options.schedule.steps = 12;
+  options.schedule.lr = 1e-3;
+  options.stats_every = 5;
+  options.save_every = 4;
+  options.preview_every = 0;
+  return options;
+}
+
+inline std::vector<float> vector_of(const Engine& engine, StateVector which) {
+  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
+  engine.read(which, values);
+  return values;
+}
+
+// One process' worth of a run: a fresh engine on the folder, resumed when there is something to resume.
+class TinyRun {
+ public:
+  TinyRun(RunFolder& folder, TrainOptions options, int64_t images = 200)
+      : options_(std::move(options)),
+        data_(images),
+        spec_(make_spec(options_, data_.image_shape())),
+        engine_(make_native_engine(Parameters::initialised(spec_, static_cast<uint64_t>(options_.seed)))),
+        preview_(data_, spec_, options_.noise, 0, {}),
+        input_{folder, *engine_, data_, preview_, options_, false, "blobs", "hash"},
+        start_(resume_state(input_)) {}
+
+  int64_t train(int64_t stop_after, TrainObserver& observer) {
+    return mdsm::train(input_, start_, stop_after, stop_, observer);
+  }
+  int64_t train(int64_t stop_after = 0) {
+    TrainObserver silent;
+    return train(stop_after, silent);
+  }
+  Engine& engine() { return *engine_; }
+  std::atomic<bool>& stop() { return stop_; }
+  const StateHead& start() const { return start_; }
+
+ private:
+  TrainOptions options_;
+  Blobs data_;
+  Spec spec_;
+  std::unique_ptr<Engine> engine_;
+  Preview preview_;
+  SessionInput input_;
+  StateHead start_;
+  std::atomic<bool> stop_{false};
+};
+
+inline RunFolder new_folder(const TemporaryFolder& out) {
+  return RunFolder::create(out.path(), "blobs-res6-w4", nlohmann::json::object(), "test\n");
+}
+
+}  // namespace mdsm

@@ -1,0 +1,114 @@
+#include "train/train_options.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+// The options of mdsm train that the tests need, without the command around them.
+struct Fixture {
+  Fixture(std::vector<std::string> arguments) : set("train", "") {
+    set.add("data", data, "");
+    set.add("flip", flip, "");
+    set.add("crop", crop, "");
+    set.add("resize", resize, "");
+    declare_train_options(set, options);
+    set.parse(arguments);
+  }
+  std::string data;
+  bool flip = false;
+  int64_t crop = 0, resize = 0;
+  TrainOptions options;
+  OptionSet set;
+};
+
+TEST(Presets, GiveThePapersSettings) {
+  Fixture cifar({"--preset", "cifar10"});
+  apply_preset(cifar.set, cifar.options, cifar.data);
+  EXPECT_EQ(cifar.data, "cifar10");
+  EXPECT_EQ(cifar.options.network, "res18");
+  EXPECT_EQ(cifar.options.width, 128);
+  EXPECT_EQ(cifar.options.noise.kind, "linear");
+  EXPECT_EQ(cifar.options.noise.sigma_min, 0.05);
+  EXPECT_EQ(cifar.options.noise.sigma_max, 1.2);
+  EXPECT_EQ(cifar.options.schedule.steps, 300'000);
+  EXPECT_EQ(cifar.options.schedule.lr, 5e-5);
+  EXPECT_EQ(cifar.options.batch, 128);
+
+  Fixture celeba({"--preset", "celeba", "--data", "faces"});
+  apply_preset(celeba.set, celeba.options, celeba.data);
+  EXPECT_EQ(celeba.data, "faces");
+  EXPECT_TRUE(celeba.flip);
+  EXPECT_EQ(celeba.crop, 140);
+}
+
+TEST(Presets, LeaveAloneWhatTheUserGave) {
+  Fixture f({"--preset", "mnist", "--width", "16", "--sigma-max", "2"});
+  apply_preset(f.set, f.options, f.data);
+  EXPECT_EQ(f.options.width, 16);
+  EXPECT_EQ(f.options.noise.sigma_max, 2);
+  EXPECT_EQ(f.options.noise.sigma_min, 0.1);
+}
+
+TEST(Presets, ADataSetsNameAloneChoosesItsNoise) {
+  Fixture f({"--data", "cifar10"});
+  apply_preset(f.set, f.options, f.data);
+  EXPECT_EQ(f.options.noise.kind, "linear");
+  EXPECT_EQ(f.options.network, "res12");
+}
+
+TEST(Presets, SigmaBelongsToSingleNoise) {
+  Fixture wrong({"--sigma", "0.6"});
+  EXPECT_THROW(apply_preset(wrong.set, wrong.options, ""), Error);
+  Fixture mixed({"--noise", "single", "--sigma-min", "0.6"});
+  EXPECT_THROW(apply_preset(mixed.set, mixed.options, ""), Error);
+  Fixture right({"--noise", "single", "--sigma", "0.6"});
+  EXPECT_NO_THROW(apply_preset(right.set, right.options, "mnist"));
+  EXPECT_EQ(right.options.noise.kind, "single");
+}
+
+TEST(Resume, TakesTheRecordedOptionsAndAllowsAFewChanges) {
+  const json recorded =
+      Fixture({"--data", "d", "--width", "8", "--lr", "0.003", "--seed", "3"}).set.to_json();
+  Fixture f({"--lr", "1e-4", "--width", "8", "--clip", "1"});
+  apply_recorded(f.set, recorded, "options.json");
+  EXPECT_EQ(f.data, "d");
+  EXPECT_EQ(f.options.width, 8);
+  EXPECT_EQ(f.options.seed, 3);
+  EXPECT_EQ(f.options.schedule.lr, 1e-4);
+  EXPECT_EQ(f.options.clip, 1);
+  EXPECT_EQ(options_hash(f.set.to_json()), options_hash(recorded));
+}
+
+TEST(Resume, RefusesOtherChangesByName) {
+  const json recorded = Fixture({"--data", "d", "--width", "8"}).set.to_json();
+  Fixture f({"--width", "16"});
+  try {
+    apply_recorded(f.set, recorded, "options.json");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(error.message().find("--width"), std::string::npos);
+  }
+  EXPECT_NE(options_hash(f.set.to_json()), options_hash(recorded));
+}
+
+TEST(MakeSpec, SaysHowToFitTheImages) {
+  TrainOptions options;
+  EXPECT_EQ(make_spec(options, {1, 3, 64, 64}).channels, 3);
+  for (const Shape& shape : {Shape{1, 1, 28, 28}, Shape{1, 3, 32, 64}, Shape{1, 1, 4, 4}}) try {
+      make_spec(options, shape);
+      ADD_FAILURE() << shape.text();
+    } catch (const Error& error) {
+      EXPECT_NE(error.hint().find("--pad"), std::string::npos) << error.what();
+    }
+}
+
+}  // namespace
+}  // namespace mdsm

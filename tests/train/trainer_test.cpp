@@ -1,0 +1,214 @@
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "core/error.h"
+#include "model/model_file.h"
+#include "train/tiny_run.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+// The lines of stats.jsonl without what the clock wrote.
+std::vector<json> curve(const RunFolder& folder) {
+  std::vector<json> lines;
+  std::istringstream in(read_text(folder.stats()));
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(json::parse(line));
+    for (const char* clock : {"images_per_s", "seconds", "time"}) lines.back().erase(clock);
+  }
+  return lines;
+}
+
+struct Outcome {
+  std::vector<float> weights, ema;
+  std::vector<json> stats;
+  std::string weights_file;
+};
+
+Outcome outcome(TinyRun& run, const RunFolder& folder) {
+  return {vector_of(run.engine(), StateVector::weights), vector_of(run.engine(), StateVector::ema),
+          curve(folder), read_text(folder.weights())};
+}
+
+Outcome uninterrupted(const TrainOptions& options) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TinyRun run(folder, options);
+  EXPECT_EQ(run.train(), options.schedule.steps);
+  return outcome(run, folder);
+}
+
+void expect_same(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.weights, b.weights);
+  EXPECT_EQ(a.ema, b.ema);
+  EXPECT_EQ(a.stats, b.stats);
+  EXPECT_EQ(a.weights_file, b.weights_file);
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(a[i] - b[i], 2);
+    norm += std::pow(b[i], 2);
+  }
+  return std::sqrt(difference / norm);
+}
+
+TEST(Training, TheSameSeedGivesTheSameRun) {
+  const Outcome first = uninterrupted(tiny_options());
+  expect_same(first, uninterrupted(tiny_options()));
+  ASSERT_EQ(first.stats.size(), 3u);  // steps 5, 10 and the last
+  EXPECT_EQ(first.stats[2].at("step"), 12);
+  TrainOptions other = tiny_options();
+  other.seed = 1;
+  EXPECT_NE(uninterrupted(other).weights, first.weights);
+}
+
+TEST(Training, TheLossFalls) {
+  TrainOptions options = tiny_options();
+  options.schedule.steps = 60;
+  options.schedule.lr = 5e-3;
+  options.stats_every = 20;
+  const auto stats = uninterrupted(options).stats;
+  EXPECT_LT(stats[2].at("loss").get<double>(), 0.7 * stats[0].at("loss").get<double>());
+}
+
+// Stopped after 3, then 4 steps (neither a multiple of anything), then to the end.
+TEST(Training, StoppingAndResumingIsBitForBit) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  for (const int64_t stop_after : {3, 4}) TinyRun(folder, tiny_options()).train(stop_after);
+  TinyRun last(folder, tiny_options());
+  EXPECT_EQ(last.start().step, 7);
+  EXPECT_EQ(last.train(), 12);
+  expect_same(outcome(last, folder), uninterrupted(tiny_options()));
+}
+
+class StopAt : public TrainObserver {
+ public:
+  StopAt(int64_t step, std::atomic<bool>& stop) : step_(step), stop_(stop) {}
+  void on_batch(int64_t step, ConstTensorView, ConstTensorView, std::span<const float>) override {
+    if (step == step_) stop_ = true;
+  }
+
+ private:
+  int64_t step_;
+  std::atomic<bool>& stop_;
+};
+
+TEST(Training, TheStopFlagFinishesTheStepAndSaves) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TinyRun run(folder, tiny_options());
+  StopAt observer(5, run.stop());
+  EXPECT_EQ(run.train(0, observer), 6);
+  EXPECT_EQ(TinyRun(folder, tiny_options()).start().step, 6);
+}
+
+TEST(Training, MicroBatchesGiveTheSameUpdate) {
+  TrainOptions options = tiny_options();
+  options.schedule.steps = 3;
+  const Outcome whole = uninterrupted(options);
+  options.micro_batch = 3;  // 3 + 3 + 2
+  const Outcome parts = uninterrupted(options);
+  EXPECT_LT(distance(parts.weights, whole.weights), 1e-4);
+  EXPECT_NEAR(parts.stats[0].at("loss").get<double>() / whole.stats[0].at("loss").get<double>(), 1, 1e-4);
+  EXPECT_NEAR(parts.stats[0].at("energy_data").get<double>(), whole.stats[0].at("energy_data").get<double>(),
+              1e-3);
+}
+
+TEST(Training, ClippingBoundsTheGradientThatAdamSees) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TrainOptions options = tiny_options();
+  options.clip = 1e-3;
+  options.schedule.steps = 1;
+  TinyRun run(folder, options);
+  run.train();
+  double norm = 0;  // after one update the mean is (1 - beta1) times the clipped gradient
+  for (const float m : vector_of(run.engine(), StateVector::adam_m)) norm += std::pow(m / 0.1, 2);
+  EXPECT_NEAR(std::sqrt(norm), 1e-3, 1e-6);
+  EXPECT_GT(curve(folder)[0].at("grad_norm").get<double>(), 1e-2);
+}
+
+class PoisonAt : public TrainObserver {
+ public:
+  PoisonAt(int64_t step, Engine& engine) : step_(step), engine_(engine) {}
+  void on_batch(int64_t step, ConstTensorView, ConstTensorView, std::span<const float>) override {
+    if (step != step_) return;
+    auto weights = vector_of(engine_, StateVector::weights);
+    weights[0] = std::numeric_limits<float>::infinity();
+    engine_.write(StateVector::weights, weights);
+  }
+
+ private:
+  int64_t step_;
+  Engine& engine_;
+};
+
+TEST(Training, StopsAtANonFiniteLossAndCanGoOn) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  {
+    TinyRun run(folder, tiny_options());
+    PoisonAt observer(6, run.engine());
+    try {
+      run.train(0, observer);
+      FAIL() << "trained on";
+    } catch (const Error& error) {
+      EXPECT_NE(error.message().find("step 7"), std::string::npos) << error.what();
+      EXPECT_NE(error.message().find("not finite"), std::string::npos) << error.what();
+      EXPECT_NE(error.hint().find("--resume " + folder.path().string()), std::string::npos) << error.what();
+      EXPECT_NE(error.hint().find("--clip 1"), std::string::npos) << error.what();
+    }
+    EXPECT_TRUE(fs::exists(folder.failed_state()));
+  }
+  TinyRun again(folder, tiny_options());  // from the last good checkpoint
+  EXPECT_EQ(again.start().step, 4);
+  again.train();
+  expect_same(outcome(again, folder), uninterrupted(tiny_options()));
+}
+
+// A rate that throws the weights far out: the guard must see it by itself.
+TEST(Training, StopsWhenTheRunDiverges) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TrainOptions options = tiny_options();
+  options.schedule.lr = 1e12;
+  TinyRun run(folder, options);
+  EXPECT_THROW(run.train(), Error);
+  for (const float w : vector_of(run.engine(), StateVector::weights)) ASSERT_TRUE(std::isfinite(w));
+  EXPECT_EQ(TinyRun(folder, options).start().step, 0);
+}
+
+TEST(Training, ModelFilesHoldWhatLaterCommandsNeed) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TrainOptions options = tiny_options();
+  options.snapshot_every = 6;
+  options.preview_every = 12;
+  TinyRun run(folder, options);
+  run.train();
+  const Model ema = load_model(folder.ema());
+  EXPECT_TRUE(std::ranges::equal(ema.parameters.values(), vector_of(run.engine(), StateVector::ema)));
+  EXPECT_NE(vector_of(run.engine(), StateVector::ema), vector_of(run.engine(), StateVector::weights));
+  EXPECT_EQ(ema.info.at("trained").at("step"), 12);
+  EXPECT_EQ(ema.info.at("sampling").at("eps"), 0.02);
+  EXPECT_EQ(load_model(folder.snapshot(6)).info.at("trained").at("step"), 6);
+  EXPECT_TRUE(fs::exists(folder.preview(12)));
+}
+
+TEST(Training, RefusesOtherData) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TinyRun(folder, tiny_options()).train(1);
+  EXPECT_THROW(TinyRun(folder, tiny_options(), 201), Error);
+}
+
+}  // namespace
+}  // namespace mdsm

@@ -1,11 +1,16 @@
-#include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "core/error.h"
-#include "model/spec.h"
+#include "engine/native/native_engine.h"
+#include "model/layers.h"
+#include "model/model_file.h"
 
 namespace mdsm::cli {
 namespace {
+
+using nlohmann::json;
 
 class Describe : public Command {
  public:
@@ -13,18 +18,87 @@ class Describe : public Command {
   const char* summary() const override { return "Print a network's layers, parameters, cost and memory"; }
   void declare(OptionSet& options) override {
     options.group("Network");
+    options.add("model", model_, "describe the network of this model file or run folder").meta("MODEL");
     options.add("net", network_, "network").choices({"res6", "res12", "res18", "res34"});
-    options.add("width", spec_.width, "channels after the first convolution");
+    options.add("width", spec_.width, "channels after the first convolution, a multiple of 4").range(4, 4096);
+    options.add("channels", spec_.channels, "channels of the images").range(1, 1024);
+    options.add("size", spec_.size, "pixels along each side, a multiple of 8 (res34: 16)").range(8, 4096);
+    options.add("head", head_, "head").choices({"quadratic", "linear"});
+    options.group("Output");
+    options.add("batch", batch_, "images a batch, for the memory").range(1, 1'000'000);
+    options.add("json", json_, "print JSON for machines").command_line_only();
+    options.example("mdsm describe --net res18 --width 128 --channels 3");
   }
-  int run(OptionSet&) override {
-    spec_.network = network_from(network_);
-    fmt::print("{} parameters, {} multiply-adds an image\n", parameter_count(spec_), multiply_adds(spec_));
+
+  int run(OptionSet& options) override {
+    if (!model_.empty()) {
+      for (const char* name : {"net", "width", "channels", "size", "head"})
+        if (options.given(name))
+          fail_usage("give one of the two", "--model and --{} exclude each other", name);
+      const Model model = load_model(model_);
+      spec_ = model.parameters.spec();
+      info_ = model.info;
+    } else {
+      spec_.network = network_from(network_);
+      spec_.head = head_from(head_);
+    }
+    validate(spec_);
+    memory_ = native_memory(spec_, batch_);
+    json_ ? print_json() : print_table();
     return 0;
   }
 
  private:
+  void print_table() const {
+    fmt::print("{}, width {}, images {}x{}x{}, {} head, sigma0 {:g}\n\n", to_string(spec_.network),
+               spec_.width, spec_.channels, spec_.size, spec_.size, to_string(spec_.head), spec_.sigma0);
+    constexpr const char* kRow = "{:<24}{:<20}{:>14}{:>14}{:>16}\n";
+    fmt::print(kRow, "layer", "what", "output", "parameters", "multiply-adds");
+    for (const LayerInfo& layer : layers(spec_))
+      fmt::print(kRow, layer.name, layer.kind, shape_text(layer.output), grouped(layer.parameters),
+                 grouped(layer.multiply_adds));
+    fmt::print(kRow, "total", "", "", grouped(parameter_count(spec_)), grouped(multiply_adds(spec_)));
+    fmt::print("\nmemory      {} for weights and optimiser, {} for training on {} images\n",
+               bytes_text(static_cast<double>(memory_.parameters)),
+               bytes_text(static_cast<double>(memory_.training)), batch_);
+    fmt::print("            {} for gradients, {} for energies of {} images\n",
+               bytes_text(static_cast<double>(memory_.gradient)),
+               bytes_text(static_cast<double>(memory_.energy)), batch_);
+    if (!info_.empty()) fmt::print("\nnotes in the file: {}\n", info_.dump());
+  }
+
+  static std::string shape_text(const Shape& shape) {
+    return fmt::format("{}x{}x{}", shape.c, shape.h, shape.w);
+  }
+
+  void print_json() const {
+    json rows = json::array();
+    for (const LayerInfo& layer : layers(spec_))
+      rows.push_back({{"name", layer.name},
+                      {"kind", layer.kind},
+                      {"output", {layer.output.c, layer.output.h, layer.output.w}},
+                      {"parameters", layer.parameters},
+                      {"multiply_adds", layer.multiply_adds}});
+    const json result = {{"spec", to_json(spec_)},
+                         {"layers", rows},
+                         {"parameters", parameter_count(spec_)},
+                         {"multiply_adds", multiply_adds(spec_)},
+                         {"batch", batch_},
+                         {"memory_bytes",
+                          {{"parameters", memory_.parameters},
+                           {"energy", memory_.energy},
+                           {"gradient", memory_.gradient},
+                           {"training", memory_.training}}},
+                         {"info", info_}};
+    fmt::print("{}\n", result.dump(2));
+  }
+
   Spec spec_;
-  std::string network_ = "res12";
+  NativeMemory memory_;
+  std::string model_, network_ = "res12", head_ = "quadratic";
+  int64_t batch_ = 128;
+  bool json_ = false;
+  json info_ = json::object();
 };
 
 }  // namespace

@@ -158,7 +158,7 @@ class PickleReader {
   std::vector<uint32_t> copied(uint32_t index) {
     const std::vector<uint32_t>& items = value(index).items;
     copies_ += items.size();
-    if (copies_ > 16 * kValueLimit) fail(kRefused, "{}: the pickle is too large", where_);
+    if (copies_ > 4 * kValueLimit) fail(kRefused, "{}: the pickle is too large", where_);
     return items;
   }
   // Attributes of a dict (PyTorch keeps module versions there) say nothing about the weights.

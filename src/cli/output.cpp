@@ -1,0 +1,26 @@
+#include "cli/output.h"
+
+#include "core/error.h"
+
+namespace mdsm::cli {
+
+void check_output(const fs::path& path, bool force) {
+  std::error_code error;
+  if (!force && fs::exists(path, error))
+    fail("add --force to replace it", "{}: exists already", path.string());
+}
+
+std::string bytes_text(double bytes) {
+  const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  for (; bytes >= 999.5 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 99.95 ? 0 : 1, units[unit]);
+}
+
+std::string grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3 && digits[at - 4] != '-';) digits.insert(at -= 3, " ");
+  return digits;
+}
+
+}  // namespace mdsm::cli

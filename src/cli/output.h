@@ -1,0 +1,17 @@
+// Small helpers of commands that write files and print figures.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/files.h"
+
+namespace mdsm::cli {
+
+// Refuses to replace an existing file unless --force was given.
+void check_output(const fs::path& path, bool force);
+
+std::string bytes_text(double bytes);  // "1.5 MB", powers of 1000
+std::string grouped(int64_t number);   // "1 234 567"
+
+}  // namespace mdsm::cli

@@ -1,0 +1,34 @@
+// Energies (and their gradients) of all images of a data set, with Gaussian noise on top when asked for.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "data/dataset.h"
+#include "engine/engine.h"
+
+namespace mdsm {
+
+struct EnergyOptions {
+  double noise = 0;       // standard deviation of the noise added to every image
+  uint64_t seed = 0;      // of that noise; image i always gets the same, whatever the batch
+  int64_t batch = 128;    // images computed at a time
+  bool gradient = false;  // also grad_x
+};
+
+struct Energies {
+  std::vector<float> energy;  // (N)
+  std::vector<float> grad_x;  // (N,C,H,W) at the noisy images, +dE/dx; empty unless asked for
+};
+
+// `done` is told the number of images finished after every batch; it may be empty.
+Energies compute_energies(Engine& engine, const Dataset& data, const EnergyOptions& options,
+                          const std::function<void(int64_t)>& done = {});
+
+struct Summary {
+  int64_t n = 0;
+  double mean = 0, std = 0, min = 0, max = 0;  // std: of the sample, n - 1
+};
+Summary summarise(std::span<const float> values);
+
+}  // namespace mdsm

@@ -25,9 +25,9 @@ std::vector<std::unique_ptr<Command>> all_commands();
 
 std::unique_ptr<Command> make_data();
 std::unique_ptr<Command> make_describe();
+std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_energy();
 std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_import();
-std::unique_ptr<Command> make_train();
 
 }  // namespace mdsm::cli

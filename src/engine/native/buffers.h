@@ -1,0 +1,39 @@
+// Where every intermediate value of a pass lives. One arena serves all plans of an engine, as only one runs
+// at a time; this file decides what is kept, what shares memory, and how much is needed.
+//
+// Names follow docs/notation.md: h is a block's input, a = ELU(h), b = ELU(conv_1(a)), s what the shortcut
+// reads (h or its 2x2 mean); delta is dE/d(.), a dot the derivative along v, gamma = dEdot/d(.).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/native/layout.h"
+
+namespace mdsm::native {
+
+enum class Mode { energy, gradient, training };
+
+// In training, tensors that enter weight gradients are pairs of 2n maps: (a, adot), (b, bdot), (s, sdot) and
+// (gamma, delta); each weight gradient is then one call on a doubled batch. The pointers name the halves.
+struct BlockBuffers {
+  float *a = nullptr, *b = nullptr, *h = nullptr, *s = nullptr;  // s == h where the block does not pool
+  float *adot = nullptr, *bdot = nullptr, *hdot = nullptr, *sdot = nullptr;
+  float *delta_b = nullptr, *delta_u = nullptr, *delta_a = nullptr, *delta_h = nullptr;
+  float *gamma_u = nullptr, *gamma_h = nullptr;
+};
+
+struct Buffers {
+  std::vector<BlockBuffers> block;
+  float *last_h = nullptr, *last_hdot = nullptr;       // the head's input
+  float *last_delta = nullptr, *last_gamma = nullptr;  // dE, dEdot by the head's input
+  float *temporary = nullptr, *shortcut = nullptr;     // raw results of backward convolutions
+  float* v = nullptr;                                  // (n,C,H,W) plain: the tangent direction
+  float* grad_x = nullptr;                             // (n,C,H,W) plain, training only
+  int64_t count = 0;                                   // floats needed
+};
+
+// Lays the buffers out from `base`; with a null base only count is meaningful.
+Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, float* base);
+
+}  // namespace mdsm::native

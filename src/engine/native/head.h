@@ -1,0 +1,49 @@
+// The head of the network on the flattened last feature map, in the engine's blocked order: energies, their
+// derivative by the features (delta), and the second-order terms (gamma and the parameter gradient).
+//
+// Quadratic: E = (a·h + b1)(c·h + b2) + d·h² + b3. Linear: E = w·ELU(h) + b.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/tensor.h"
+#include "engine/native/layout.h"
+#include "model/parameters.h"
+
+namespace mdsm::native {
+
+class HeadLayer {
+ public:
+  HeadLayer(const Spec& spec, Layout layout);
+
+  void set(const Parameters& parameters);
+
+  // h, delta, hdot, gamma: (n, features in blocked order, padded). energy: (n)
+  void energy(const float* h, std::span<float> energy);
+  // To be called after energy() on the same h.
+  void delta(const float* h, int64_t n, float* delta);
+  // gamma = dEdot/dh, and adds dEdot/dparameters to the flat gradient.
+  void second_order(const float* h, const float* hdot, int64_t n, float* gamma, std::span<float> gradient);
+
+ private:
+  struct Vector {  // one linear layer of the head
+    ParameterInfo weight, bias;
+    FloatBuffer packed;
+    float offset = 0;
+  };
+  void add_unpacked(const std::vector<float>& packed, const Vector& to, std::span<float> gradient) const;
+  double dot(const Vector& vector, const float* h) const;
+  void second_order_quadratic(const float* h, const float* hdot, int64_t n, float* gamma,
+                              std::span<float> gradient);
+  void second_order_linear(const float* h, const float* hdot, int64_t n, float* gamma,
+                           std::span<float> gradient);
+
+  Head kind_;
+  int64_t count_;                // features with padding
+  std::vector<int32_t> plain_;   // plain index of each blocked position, -1 for padding
+  std::vector<Vector> vectors_;  // ln1, ln2, lq; or ln
+  std::vector<float> p_, q_;     // a·h + b1 and c·h + b2 of the last energy() call
+};
+
+}  // namespace mdsm::native

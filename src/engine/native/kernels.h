@@ -1,0 +1,66 @@
+// Own kernels of the native engine: everything that is not a oneDNN convolution. Each is compiled for several
+// instruction sets; kernels() picks the best one this CPU has (MDSM_ISA=generic|avx2|avx512 forces one).
+//
+// Feature maps are channel-blocked: n, C/block, H, W, block. Element-wise kernels work on any range of such
+// memory. ELU' and ELU'' come from the ELU's output y alone: for y > 0 they are 1 and 0, otherwise both are y
+// + 1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mdsm::native {
+
+struct AdamNumbers {
+  float lr, beta1, beta2, epsilon, gradient_scale, ema;
+  float correction1, correction2;  // 1/(1-beta1^t), 1/(1-beta2^t)
+};
+
+// One image of the first convolution (3x3, pad 1) between plain input planes and blocked feature maps.
+struct InputConvolution {
+  int64_t channels;  // of the image
+  int64_t out;       // of the feature map, a multiple of block
+  int64_t size;      // pixels along each side
+  int64_t block;
+  const float* weights;  // out/block, channels, 3, 3, block
+};
+
+struct Kernels {
+  const char* isa;
+
+  // y = ELU(x)
+  void (*elu)(const float* x, float* y, int64_t count);
+  // out = in * ELU'(y)
+  void (*times_elu_slope)(const float* in, const float* y, float* out, int64_t count);
+  // out = in * ELU'(y) + delta * ELU''(u) * udot; ydot = ELU'(u) * udot makes the last product (y > 0 ? 0 :
+  // delta * ydot)
+  void (*second_order_slope)(const float* in, const float* y, const float* delta, const float* ydot,
+                             float* out, int64_t count);
+  // out += in
+  void (*add)(const float* in, float* out, int64_t count);
+
+  // 2x2 mean of `planes` blocked planes of size x size pixels, and the transposed map added to out.
+  void (*pool)(const float* in, float* out, int64_t planes, int64_t size, int64_t block);
+  void (*add_unpooled)(const float* in, float* out, int64_t planes, int64_t size, int64_t block);
+
+  // sum[c] = sum over pixels of one image's blocked plane
+  void (*plane_sum)(const float* in, float* sum, int64_t pixels, int64_t block);
+
+  // y = conv(x) + bias (bias may be null)
+  void (*input_forward)(const InputConvolution& conv, const float* x, const float* bias, float* y);
+  // dx = conv^T(dy)
+  void (*input_backward)(const InputConvolution& conv, const float* dy, float* dx);
+  // dw (out/block, channels, 3, 3, block) += wgrad(x, dy), for output blocks first .. last-1
+  void (*input_weights)(const InputConvolution& conv, const float* x, const float* dy, float* dw,
+                        int64_t first, int64_t last);
+
+  void (*adam)(const AdamNumbers& numbers, const float* gradient, float* weights, float* m, float* v,
+               float* ema, int64_t count);
+  double (*sum_of_squares)(const float* x, int64_t count);
+};
+
+const Kernels& kernels();
+// For tests: every variant this CPU can run, the plain one first.
+int kernel_variants(const Kernels* (&variants)[3]);
+
+}  // namespace mdsm::native

@@ -1,0 +1,234 @@
+// The bodies of the kernels, included once per instruction set with MDSM_KERNEL_ISA set. Plain loops that the
+// compiler vectorises; no templates or inline functions of other headers, whose copies compiled for a newer
+// CPU could be the ones the linker keeps for everybody.
+#include <stdint.h>
+
+#include "engine/native/kernels.h"
+
+namespace mdsm::native {
+namespace {
+
+constexpr int kMaxBlock = 16;
+
+// exp(x) for x <= 0, by 2^k * polynomial; at most 2 units in the last place off, 0 below the smallest float.
+inline float exp_negative(float x) {
+  const float clamped = x < -87.0f ? -87.0f : x;
+  const float k = __builtin_floorf(clamped * 1.44269504088896341f + 0.5f);
+  const float r = (clamped - k * 0.693359375f) + k * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  const int32_t bits = (static_cast<int32_t>(k) + 127) << 23;
+  float scale;
+  __builtin_memcpy(&scale, &bits, sizeof scale);
+  return p * scale;
+}
+
+// In and out may be the same memory (never overlap otherwise), which is what the pragmas tell the compiler.
+void elu(const float* x, float* y, int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    const float v = x[i], negative = exp_negative(v < 0 ? v : 0.0f) - 1.0f;
+    y[i] = v > 0 ? v : negative;
+  }
+}
+
+void times_elu_slope(const float* in, const float* y, float* out, int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) out[i] = in[i] * (y[i] > 0 ? 1.0f : y[i] + 1.0f);
+}
+
+void second_order_slope(const float* in, const float* y, const float* delta, const float* ydot, float* out,
+                        int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    const float slope = y[i] > 0 ? 1.0f : y[i] + 1.0f, bend = y[i] > 0 ? 0.0f : delta[i] * ydot[i];
+    out[i] = in[i] * slope + bend;
+  }
+}
+
+void add(const float* in, float* out, int64_t count) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) out[i] += in[i];
+}
+
+template <int B>
+void pool_block(const float* in, float* out, int64_t planes, int64_t size) {
+  const int64_t half = size / 2, row = size * B;
+  for (int64_t p = 0; p < planes; ++p)
+    for (int64_t y = 0; y < half; ++y) {
+      const float* top = in + (p * size + 2 * y) * row;
+      float* to = out + (p * half + y) * half * B;
+      for (int64_t x = 0; x < half; ++x)
+        for (int b = 0; b < B; ++b)
+          to[x * B + b] = 0.25f * ((top[2 * x * B + b] + top[2 * x * B + B + b]) +
+                                   (top[row + 2 * x * B + b] + top[row + 2 * x * B + B + b]));
+    }
+}
+
+template <int B>
+void add_unpooled_block(const float* in, float* out, int64_t planes, int64_t size) {
+  const int64_t half = size / 2, row = size * B;
+  for (int64_t p = 0; p < planes; ++p)
+    for (int64_t y = 0; y < half; ++y) {
+      const float* from = in + (p * half + y) * half * B;
+      float* top = out + (p * size + 2 * y) * row;
+      for (int64_t x = 0; x < half; ++x)
+        for (int b = 0; b < B; ++b) {
+          const float quarter = 0.25f * from[x * B + b];
+          top[2 * x * B + b] += quarter;
+          top[2 * x * B + B + b] += quarter;
+          top[row + 2 * x * B + b] += quarter;
+          top[row + 2 * x * B + B + b] += quarter;
+        }
+    }
+}
+
+template <int B>
+void plane_sum_block(const float* in, float* sum, int64_t pixels) {
+  float total[B] = {};
+  for (int64_t p = 0; p < pixels; ++p)
+    for (int b = 0; b < B; ++b) total[b] += in[p * B + b];
+  for (int b = 0; b < B; ++b) sum[b] = total[b];
+}
+
+// The taps of a 3x3 kernel that stay inside the image at column x.
+struct TapRange {
+  int64_t first, last;
+};
+inline TapRange taps(int64_t at, int64_t size) { return {at == 0 ? 1 : 0, at == size - 1 ? 2 : 3}; }
+
+template <int B>
+void input_forward_block(const InputConvolution& conv, const float* x, const float* bias, float* y) {
+  const int64_t size = conv.size, plane = size * size;
+  for (int64_t block = 0; block < conv.out / B; ++block)
+    for (int64_t row = 0; row < size; ++row) {
+      const TapRange rows = taps(row, size);
+      for (int64_t column = 0; column < size; ++column) {
+        const TapRange columns = taps(column, size);
+        float total[B] = {};
+        if (bias)
+          for (int b = 0; b < B; ++b) total[b] = bias[block * B + b];
+        for (int64_t c = 0; c < conv.channels; ++c) {
+          const float* w = conv.weights + (block * conv.channels + c) * 9 * B;
+          for (int64_t i = rows.first; i < rows.last; ++i)
+            for (int64_t j = columns.first; j < columns.last; ++j) {
+              const float value = x[c * plane + (row + i - 1) * size + column + j - 1];
+              for (int b = 0; b < B; ++b) total[b] += value * w[(i * 3 + j) * B + b];
+            }
+        }
+        float* to = y + ((block * size + row) * size + column) * B;
+        for (int b = 0; b < B; ++b) to[b] = total[b];
+      }
+    }
+}
+
+template <int B>
+void input_backward_block(const InputConvolution& conv, const float* dy, float* dx) {
+  const int64_t size = conv.size, plane = size * size;
+  for (int64_t c = 0; c < conv.channels; ++c)
+    for (int64_t row = 0; row < size; ++row) {
+      const TapRange rows = taps(row, size);
+      for (int64_t column = 0; column < size; ++column) {
+        const TapRange columns = taps(column, size);
+        float total[B] = {};
+        for (int64_t block = 0; block < conv.out / B; ++block) {
+          const float* w = conv.weights + (block * conv.channels + c) * 9 * B;
+          const float* from = dy + block * plane * B;
+          // dx[row] gets dy[row + i - 1] through the flipped tap 2 - i.
+          for (int64_t i = rows.first; i < rows.last; ++i)
+            for (int64_t j = columns.first; j < columns.last; ++j) {
+              const float* d = from + ((row + i - 1) * size + column + j - 1) * B;
+              const float* tap = w + ((2 - i) * 3 + 2 - j) * B;
+              for (int b = 0; b < B; ++b) total[b] += d[b] * tap[b];
+            }
+        }
+        float sum = 0;
+        for (int b = 0; b < B; ++b) sum += total[b];
+        dx[c * plane + row * size + column] = sum;
+      }
+    }
+}
+
+template <int B>
+void input_weights_block(const InputConvolution& conv, const float* x, const float* dy, float* dw,
+                         int64_t first, int64_t last) {
+  const int64_t size = conv.size, plane = size * size;
+  for (int64_t block = first; block < last; ++block)
+    for (int64_t c = 0; c < conv.channels; ++c) {
+      float total[9][B] = {};
+      for (int64_t row = 0; row < size; ++row) {
+        const TapRange rows = taps(row, size);
+        for (int64_t column = 0; column < size; ++column) {
+          const TapRange columns = taps(column, size);
+          const float* d = dy + (block * plane + row * size + column) * B;
+          for (int64_t i = rows.first; i < rows.last; ++i)
+            for (int64_t j = columns.first; j < columns.last; ++j) {
+              const float value = x[c * plane + (row + i - 1) * size + column + j - 1];
+              for (int b = 0; b < B; ++b) total[i * 3 + j][b] += value * d[b];
+            }
+        }
+      }
+      float* to = dw + (block * conv.channels + c) * 9 * B;
+      for (int t = 0; t < 9; ++t)
+        for (int b = 0; b < B; ++b) to[t * B + b] += total[t][b];
+    }
+}
+
+void pool(const float* in, float* out, int64_t planes, int64_t size, int64_t block) {
+  block == 16 ? pool_block<16>(in, out, planes, size) : pool_block<8>(in, out, planes, size);
+}
+void add_unpooled(const float* in, float* out, int64_t planes, int64_t size, int64_t block) {
+  block == 16 ? add_unpooled_block<16>(in, out, planes, size) : add_unpooled_block<8>(in, out, planes, size);
+}
+void plane_sum(const float* in, float* sum, int64_t pixels, int64_t block) {
+  block == 16 ? plane_sum_block<16>(in, sum, pixels) : plane_sum_block<8>(in, sum, pixels);
+}
+void input_forward(const InputConvolution& conv, const float* x, const float* bias, float* y) {
+  conv.block == 16 ? input_forward_block<16>(conv, x, bias, y) : input_forward_block<8>(conv, x, bias, y);
+}
+void input_backward(const InputConvolution& conv, const float* dy, float* dx) {
+  conv.block == 16 ? input_backward_block<16>(conv, dy, dx) : input_backward_block<8>(conv, dy, dx);
+}
+void input_weights(const InputConvolution& conv, const float* x, const float* dy, float* dw, int64_t first,
+                   int64_t last) {
+  conv.block == 16 ? input_weights_block<16>(conv, x, dy, dw, first, last)
+                   : input_weights_block<8>(conv, x, dy, dw, first, last);
+}
+
+void adam(const AdamNumbers& a, const float* gradient, float* weights, float* m, float* v, float* ema,
+          int64_t count) {
+  const float keep1 = 1.0f - a.beta1, keep2 = 1.0f - a.beta2, keep_ema = 1.0f - a.ema;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    const float g = gradient[i] * a.gradient_scale;
+    m[i] = a.beta1 * m[i] + keep1 * g;
+    v[i] = a.beta2 * v[i] + keep2 * g * g;
+    weights[i] -= a.lr * (m[i] * a.correction1) / (__builtin_sqrtf(v[i] * a.correction2) + a.epsilon);
+    ema[i] = a.ema * ema[i] + keep_ema * weights[i];
+  }
+}
+
+double sum_of_squares(const float* x, int64_t count) {
+  double lanes[8] = {};
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (int b = 0; b < 8; ++b) lanes[b] += static_cast<double>(x[i + b]) * x[i + b];
+  double total = 0;
+  for (int b = 0; b < 8; ++b) total += lanes[b];
+  for (; i < count; ++i) total += static_cast<double>(x[i]) * x[i];
+  return total;
+}
+
+}  // namespace
+
+extern const Kernels MDSM_KERNEL_TABLE;
+const Kernels MDSM_KERNEL_TABLE = {
+    MDSM_KERNEL_ISA, elu,           times_elu_slope, second_order_slope, add,  pool,          add_unpooled,
+    plane_sum,       input_forward, input_backward,  input_weights,      adam, sum_of_squares};
+
+}  // namespace mdsm::native

@@ -1,0 +1,188 @@
+#include "engine/native/native_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/error.h"
+#include "core/threads.h"
+#include "engine/native/kernels.h"
+#include "engine/native/plan.h"
+
+namespace mdsm {
+namespace native {
+namespace {
+
+// Larger batches of energies and input gradients are cut into pieces of this size: it bounds memory and costs
+// nothing.
+constexpr int64_t kPiece = 64;
+constexpr size_t kPlansKept = 16;
+
+class NativeEngine : public Engine {
+ public:
+  explicit NativeEngine(const Parameters& parameters)
+      : Engine(parameters.spec()),
+        layout_(choose_layout(spec())),
+        weights_(parameters),
+        packed_(spec(), layout_),
+        ema_(zeros()),
+        m_(zeros()),
+        v_(zeros()),
+        gradient_(zeros()) {
+    std::ranges::copy(parameters.values(), ema_.data());
+    packed_.set(weights_);
+  }
+
+  std::string name() const override { return "native"; }
+
+ private:
+  FloatBuffer zeros() const {
+    FloatBuffer buffer(weights_.values().size());
+    std::fill_n(buffer.data(), buffer.size(), 0.0f);
+    return buffer;
+  }
+
+  // The plan for this batch, most recently used first, with an arena large enough for it.
+  Plan& plan(Mode mode, int64_t n) {
+    auto found =
+        std::ranges::find_if(plans_, [&](const auto& p) { return p->mode() == mode && p->batch() == n; });
+    if (found == plans_.end()) {
+      if (plans_.size() == kPlansKept) plans_.pop_back();
+      found = plans_.insert(plans_.begin(), std::make_unique<Plan>(spec(), layout_, mode, n));
+    }
+    std::rotate(plans_.begin(), found, found + 1);
+    Plan& chosen = *plans_.front();
+    if (arena_.size() < static_cast<size_t>(chosen.arena_count())) {
+      arena_ = FloatBuffer();  // give the old one back first
+      arena_ = FloatBuffer(static_cast<size_t>(chosen.arena_count()));
+    }
+    return chosen;
+  }
+
+  template <class Body>
+  void for_pieces(int64_t n, const Body& body) {
+    for (int64_t first = 0; first < n; first += kPiece) body(first, std::min(kPiece, n - first));
+  }
+
+  void energy_impl(ConstTensorView x, std::span<float> energy) override {
+    for_pieces(x.shape.n, [&](int64_t first, int64_t count) {
+      plan(Mode::energy, count)
+          .energy(packed_, arena_.data(), x.images(first, count).data, energy.subspan(first, count));
+    });
+  }
+
+  void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override {
+    for_pieces(x.shape.n, [&](int64_t first, int64_t count) {
+      plan(Mode::gradient, count)
+          .gradient(packed_, arena_.data(), x.images(first, count).data, energy.subspan(first, count),
+                    grad_x.images(first, count).data);
+    });
+  }
+
+  void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                               std::span<float> residual, std::span<float> energy) override {
+    Plan& chosen = plan(Mode::training, x.shape.n);
+    chosen.objective(packed_, arena_.data(), x.data, noisy.data, weight, residual, energy, gradient_.span());
+  }
+
+  void zero_gradient_impl() override { std::fill_n(gradient_.data(), gradient_.size(), 0.0f); }
+
+  double gradient_norm_impl() override {
+    // Pieces of fixed size, added in order: the same bits with any number of threads.
+    constexpr int64_t kPart = 1 << 15;
+    const auto count = static_cast<int64_t>(gradient_.size()), parts = (count + kPart - 1) / kPart;
+    std::vector<double> sums(static_cast<size_t>(parts));
+    parallel_for(parts, 4, [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p)
+        sums[static_cast<size_t>(p)] =
+            kernels().sum_of_squares(gradient_.data() + p * kPart, std::min(kPart, count - p * kPart));
+    });
+    double total = 0;
+    for (const double sum : sums) total += sum;
+    return std::sqrt(total);
+  }
+
+  void optimiser_step_impl(const AdamStep& step) override {
+    const auto correction = [&](double beta) {
+      return static_cast<float>(1.0 / (1.0 - std::pow(beta, static_cast<double>(step.step))));
+    };
+    const AdamNumbers numbers{static_cast<float>(step.lr),
+                              static_cast<float>(step.beta1),
+                              static_cast<float>(step.beta2),
+                              static_cast<float>(step.epsilon),
+                              static_cast<float>(step.gradient_scale),
+                              static_cast<float>(step.ema),
+                              correction(step.beta1),
+                              correction(step.beta2)};
+    parallel_for(static_cast<int64_t>(gradient_.size()), 1 << 14, [&](int64_t begin, int64_t end) {
+      kernels().adam(numbers, gradient_.data() + begin, weights_.values().data() + begin, m_.data() + begin,
+                     v_.data() + begin, ema_.data() + begin, end - begin);
+    });
+    packed_.set(weights_);
+  }
+
+  std::span<float> vector(StateVector which) {
+    switch (which) {
+      case StateVector::weights:
+        return weights_.values();
+      case StateVector::ema:
+        return ema_.span();
+      case StateVector::adam_m:
+        return m_.span();
+      case StateVector::adam_v:
+        return v_.span();
+      case StateVector::gradient:
+        return gradient_.span();
+    }
+    return {};
+  }
+
+  void read_impl(StateVector which, std::span<float> out) const override {
+    std::ranges::copy(const_cast<NativeEngine*>(this)->vector(which), out.begin());
+  }
+
+  void write_impl(StateVector which, std::span<const float> values) override {
+    std::ranges::copy(values, vector(which).begin());
+    if (which == StateVector::weights) packed_.set(weights_);
+  }
+
+  Layout layout_;
+  Parameters weights_;
+  NetworkWeights packed_;
+  FloatBuffer ema_, m_, v_, gradient_;
+  FloatBuffer arena_;
+  std::vector<std::unique_ptr<Plan>> plans_;
+};
+
+}  // namespace
+}  // namespace native
+
+std::unique_ptr<Engine> make_native_engine(const Parameters& parameters) {
+  try {
+    return std::make_unique<native::NativeEngine>(parameters);
+  } catch (const dnnl::error& error) {
+    fail("this CPU or oneDNN build may not support the network", "oneDNN: {}", error.what());
+  }
+}
+
+std::string native_engine_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("oneDNN {}.{}.{}, own kernels for {}", version->major, version->minor, version->patch,
+                     native::kernels().isa);
+}
+
+NativeMemory native_memory(const Spec& spec, int64_t n) {
+  validate(spec);
+  const native::Layout layout = native::choose_layout(spec);
+  const auto bytes = [&](native::Mode mode, int64_t batch) {
+    return sizeof(float) * static_cast<size_t>(native::lay_out(spec, layout, mode, batch, nullptr).count);
+  };
+  const int64_t piece = std::min(n, native::kPiece);
+  // Weights, their average, two moments, the gradient; then the padded copy and two orders of it, 16/9 larger
+  // at most where 3x3 kernels are folded to 4x4.
+  const size_t parameters = sizeof(float) * static_cast<size_t>(parameter_count(spec)) * 10;
+  return {parameters, bytes(native::Mode::energy, piece), bytes(native::Mode::gradient, piece),
+          bytes(native::Mode::training, n)};
+}
+
+}  // namespace mdsm

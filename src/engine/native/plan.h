@@ -1,0 +1,71 @@
+// One batch size and one mode (energy, input gradient, training): the oneDNN primitives for it and the passes
+// over the network, in the order of docs/design/second_order.md. A plan owns no memory; it is handed the
+// engine's arena.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/native/buffers.h"
+#include "engine/native/convolution.h"
+#include "engine/native/weights.h"
+
+namespace mdsm::native {
+
+class Plan {
+ public:
+  Plan(const Spec& spec, Layout layout, Mode mode, int64_t n);
+
+  int64_t arena_count() const { return arena_count_; }
+  int64_t batch() const { return n_; }
+  Mode mode() const { return mode_; }
+
+  // x, grad_x, clean, noisy: (n,C,H,W) plain; energy, residual: (n); arena: arena_count() floats.
+  void energy(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy);
+  void gradient(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy,
+                float* grad_x);
+  // Adds d/dtheta sum_n weight_n ‖clean - noisy + sigma0² grad_x(noisy)‖² to the flat gradient.
+  void objective(NetworkWeights& weights, float* arena, const float* clean, const float* noisy,
+                 std::span<const float> weight, std::span<float> residual, std::span<float> energy,
+                 std::span<float> gradient);
+
+ private:
+  struct BlockPrimitives {
+    Block block;
+    ConvolutionForward conv_1, conv_2, shortcut;
+    std::optional<ConvolutionBackward> conv_1_back, conv_2_back, shortcut_back;
+    std::optional<ConvolutionForward> conv_1_tangent, conv_2_tangent;
+    std::optional<ConvolutionGradient> conv_1_weights, conv_2_weights, shortcut_weights;
+  };
+
+  BlockPrimitives make_block(const Block& block) const;
+  float* next_h(Buffers& buffers, size_t i) const;
+  // Pass 1: h, a, b, s of every block, and the energies.
+  void forward(NetworkWeights& weights, Buffers& buffers, const float* x, std::span<float> energy);
+  // Pass 2: delta of every tensor, down to grad_x.
+  void backward(NetworkWeights& weights, Buffers& buffers, float* grad_x);
+  // r, v and the residual's norms from grad_x.
+  void tangent_direction(Buffers& buffers, const float* clean, const float* noisy,
+                         std::span<const float> weight, std::span<float> residual) const;
+  // Pass 3: adot, bdot, sdot along v.
+  void tangent(NetworkWeights& weights, Buffers& buffers);
+  // Passes 4 to 6: gamma, and the weight gradients as it goes down.
+  void second_backward(NetworkWeights& weights, Buffers& buffers, const float* noisy,
+                       std::span<float> gradient);
+  void input_gradient(NetworkWeights& weights, Buffers& buffers, const float* noisy,
+                      std::span<float> gradient) const;
+  // out = raw * ELU'(a) [+ second-order term] + transposed shortcut
+  void add_shortcut(const Block& block, const float* shortcut, float* out) const;
+  void add_bias_gradient(const float* gamma, int64_t channels, int64_t size, std::span<float> bias) const;
+
+  Spec spec_;
+  Layout layout_;
+  Mode mode_;
+  int64_t n_, arena_count_;
+  std::vector<BlockPrimitives> blocks_;
+  FloatBuffer weights_scratch_;
+};
+
+}  // namespace mdsm::native

@@ -1,0 +1,34 @@
+// All weights of the network in the orders the native engine computes with, refreshed from the plain ones.
+#pragma once
+
+#include <vector>
+
+#include "engine/native/convolution.h"
+#include "engine/native/head.h"
+#include "engine/native/kernels.h"
+
+namespace mdsm::native {
+
+struct BlockWeights {
+  PackedWeights conv_1, conv_2, shortcut;
+  ParameterInfo conv_1_info, conv_2_info, shortcut_info, conv_2_bias_info, shortcut_bias_info;
+  FloatBuffer bias;  // of conv_2 and the shortcut together: their outputs are added
+};
+
+struct NetworkWeights {
+  NetworkWeights(const Spec& spec, Layout layout);
+  void set(const Parameters& parameters);
+
+  Layout layout;
+  InputConvolution input;  // its weights point into input_weights
+  ParameterInfo input_info, input_bias_info;
+  FloatBuffer input_weights, input_bias;
+  std::vector<BlockWeights> blocks;
+  HeadLayer head;
+};
+
+// Adds the gradient of the first convolution, in kernel order (out/block, channels, 3, 3, block), to the
+// plain one.
+void add_input_gradient(const NetworkWeights& weights, const float* gradient, std::span<float> plain);
+
+}  // namespace mdsm::native

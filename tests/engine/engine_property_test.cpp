@@ -1,0 +1,216 @@
+// One property test for everything differentiable: every engine that this build has, on every network, head
+// and number of channels, against the double-precision reference and against its own definition.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/threads.h"
+#include "engine/engine.h"
+#include "engine/support.h"
+
+namespace mdsm::test {
+namespace {
+
+constexpr int64_t kImages = 3;
+
+// The size of the terms an energy of these networks is summed from: where they cancel, float32 keeps the
+// digits of the terms and not of the sum.
+constexpr double kTerms = 1;
+
+template <class A, class B>
+double energy_error(const A& a, const B& b) {
+  return norm_of_difference(a, b) / std::max(norm(b), kTerms);
+}
+
+struct Results {
+  std::vector<float> energy, residual, gradient;
+  Tensor grad_x;
+};
+
+Results evaluate(Engine& engine, ConstTensorView x, ConstTensorView noisy, std::span<const float> weight) {
+  const auto n = static_cast<size_t>(x.shape.n);
+  Results r{std::vector<float>(n), std::vector<float>(n),
+            std::vector<float>(static_cast<size_t>(parameter_count(engine.spec()))), Tensor(x.shape)};
+  engine.energy_and_gradient(noisy, r.energy, r.grad_x);
+  engine.zero_gradient();
+  engine.objective_gradient(x, noisy, weight, r.residual, r.energy);
+  engine.read(StateVector::gradient, r.gradient);
+  return r;
+}
+
+std::vector<float> state(const Engine& engine, StateVector which) {
+  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
+  engine.read(which, values);
+  return values;
+}
+
+using Case = std::tuple<std::string, Network, Head, int64_t>;
+
+class EngineProperty : public testing::TestWithParam<Case> {
+ protected:
+  EngineProperty()
+      : spec_(small_spec(std::get<1>(GetParam()), std::get<2>(GetParam()), std::get<3>(GetParam()),
+                         std::get<3>(GetParam()) == 1 ? 8 : 12)),
+        parameters_(lively_parameters(spec_, 5)),
+        engine_(make_engine({std::get<0>(GetParam()), "cpu"}, parameters_)),
+        batch_(spec_, kImages) {}
+
+  std::vector<float> energies(ConstTensorView x) {
+    std::vector<float> result(static_cast<size_t>(x.shape.n));
+    engine_->energy(x, result);
+    return result;
+  }
+
+  Spec spec_;
+  Parameters parameters_;
+  std::unique_ptr<Engine> engine_;
+  Batch batch_;
+};
+
+TEST_P(EngineProperty, AgreesWithTheReference) {
+  const Reference reference(spec_, std::as_const(parameters_).values());
+  Vector energy, residual, grad_x, gradient(parameters_.values().size(), 0.0);
+  for (int64_t i = 0; i < kImages; ++i) {
+    const Map noisy = map_of(batch_.noisy, i);
+    const Objective o = reference.objective(
+        map_of(batch_.x, i), noisy, static_cast<double>(batch_.weight[static_cast<size_t>(i)]), gradient);
+    energy.push_back(o.energy);
+    residual.push_back(o.residual);
+    const Map g = reference.grad_x(noisy);
+    grad_x.insert(grad_x.end(), g.v.begin(), g.v.end());
+  }
+  const Results found = evaluate(*engine_, batch_.x, batch_.noisy, batch_.weight);
+  EXPECT_LT(energy_error(energies(batch_.noisy), energy), 1e-5);
+  EXPECT_LT(energy_error(found.energy, energy), 1e-5);
+  EXPECT_LT(relative_error(found.grad_x.values(), grad_x), 1e-4);
+  EXPECT_LT(relative_error(found.residual, residual), 1e-5);
+  EXPECT_LT(relative_error(found.gradient, gradient), 1e-4);
+  for (const ParameterInfo& info : parameters_.layout())
+    EXPECT_LT(norm_of_difference(part(std::span(found.gradient), info), part(std::span(gradient), info)),
+              1e-3 * norm(part(std::span(gradient), info)) + 1e-6 * norm(gradient))
+        << info.name;
+}
+
+TEST_P(EngineProperty, InputGradientIsTheSlopeOfTheEnergy) {
+  // Along the gradient itself the change of the energy is largest, so float32 leaves the most digits.
+  Tensor grad_x(batch_.noisy.shape());
+  std::vector<float> energy(kImages);
+  engine_->energy_and_gradient(batch_.noisy, energy, grad_x);
+  const double step = 0.03;
+  Tensor above(grad_x.shape()), below(grad_x.shape());
+  for (int64_t i = 0; i < kImages; ++i) {
+    const double length = norm(grad_x.view().image(i));
+    for (size_t k = 0; k < above.view().image(i).size(); ++k) {
+      const double centre = static_cast<double>(batch_.noisy.view().image(i)[k]);
+      const double move = step * static_cast<double>(grad_x.view().image(i)[k]) / length;
+      above.view().image(i)[k] = static_cast<float>(centre + move);
+      below.view().image(i)[k] = static_cast<float>(centre - move);
+    }
+  }
+  const std::vector<float> high = energies(above), low = energies(below);
+  for (int64_t i = 0; i < kImages; ++i) {
+    const auto k = static_cast<size_t>(i);
+    const double length = norm(grad_x.view().image(i));
+    EXPECT_NEAR((static_cast<double>(high[k]) - static_cast<double>(low[k])) / (2 * step), length,
+                1e-2 * length);
+  }
+}
+
+TEST_P(EngineProperty, MicroBatchesAddUp) {
+  const Results whole = evaluate(*engine_, batch_.x, batch_.noisy, batch_.weight);
+  engine_->zero_gradient();
+  std::vector<float> residual(kImages), energy(kImages);
+  const std::span weight(batch_.weight);
+  for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 2}, {2, 1}}) {
+    const auto f = static_cast<size_t>(first), c = static_cast<size_t>(count);
+    engine_->objective_gradient(batch_.x.view().images(first, count),
+                                batch_.noisy.view().images(first, count), weight.subspan(f, c),
+                                std::span(residual).subspan(f, c), std::span(energy).subspan(f, c));
+  }
+  EXPECT_LT(relative_error(state(*engine_, StateVector::gradient), whole.gradient), 1e-5);
+  EXPECT_LT(relative_error(residual, whole.residual), 1e-5);
+  EXPECT_LT(energy_error(energy, whole.energy), 1e-5);
+}
+
+TEST_P(EngineProperty, AnImageDoesNotSeeItsNeighbours) {
+  const Batch five(spec_, 5, 9);
+  Tensor together(five.noisy.shape()), alone(spec_.input(1));
+  std::vector<float> energy(5), single(1);
+  engine_->energy_and_gradient(five.noisy, energy, together);
+  for (int64_t i = 0; i < 5; ++i) {
+    engine_->energy_and_gradient(five.noisy.view().images(i, 1), single, alone);
+    EXPECT_NEAR(single[0], energy[static_cast<size_t>(i)], 1e-5 * std::max(norm(energy), kTerms));
+    EXPECT_LT(relative_error(alone.values(), together.view().image(i)), 1e-5);
+  }
+}
+
+TEST_P(EngineProperty, OptimiserStepsAreAdamAndMovingAverage) {
+  const size_t count = parameters_.values().size();
+  const auto start = std::as_const(parameters_).values();
+  Vector w(start.begin(), start.end()), ema = w, m(count), v(count);
+  EXPECT_EQ(state(*engine_, StateVector::ema), std::vector<float>(start.begin(), start.end()));
+  for (int64_t t = 1; t <= 3; ++t) {
+    const AdamStep step{t, 0.01 / static_cast<double>(t), 0.9, 0.95, 1e-8, 0.5, 0.9};
+    std::vector<float> g(count);
+    RandomStream(static_cast<uint64_t>(t), Purpose::check).fill_normal(g);
+    for (float& value : g) value *= 0.01f;
+    engine_->write(StateVector::gradient, g);
+    engine_->optimiser_step(step);
+    const double c1 = 1 - std::pow(step.beta1, t), c2 = 1 - std::pow(step.beta2, t);
+    for (size_t i = 0; i < count; ++i) {
+      const double scaled = step.gradient_scale * static_cast<double>(g[i]);
+      m[i] = step.beta1 * m[i] + (1 - step.beta1) * scaled;
+      v[i] = step.beta2 * v[i] + (1 - step.beta2) * scaled * scaled;
+      w[i] -= step.lr * (m[i] / c1) / (std::sqrt(v[i] / c2) + step.epsilon);
+      ema[i] = step.ema * ema[i] + (1 - step.ema) * w[i];
+    }
+  }
+  EXPECT_LT(relative_error(state(*engine_, StateVector::adam_m), m), 1e-6);
+  EXPECT_LT(relative_error(state(*engine_, StateVector::adam_v), v), 1e-6);
+  EXPECT_LT(relative_error(state(*engine_, StateVector::weights), w), 1e-6);
+  EXPECT_LT(relative_error(state(*engine_, StateVector::ema), ema), 1e-6);
+  // The network computes with the new weights.
+  const auto stepped = state(*engine_, StateVector::weights);
+  const Reference reference(spec_, std::span<const float>(stepped));
+  const double expected = reference.energy(map_of(batch_.noisy, 0));
+  EXPECT_NEAR(energies(batch_.noisy.view().images(0, 1))[0], expected,
+              1e-5 * std::max(std::abs(expected), kTerms));
+}
+
+TEST_P(EngineProperty, StateGoesInAndOutUnchanged) {
+  for (const StateVector which : {StateVector::weights, StateVector::ema, StateVector::adam_m,
+                                  StateVector::adam_v, StateVector::gradient}) {
+    std::vector<float> values(parameters_.values().size());
+    RandomStream(40 + static_cast<uint64_t>(which), Purpose::check).fill_uniform(values, -0.1f, 0.1f);
+    engine_->write(which, values);
+    EXPECT_EQ(state(*engine_, which), values);
+  }
+  EXPECT_NEAR(engine_->gradient_norm(), norm(state(*engine_, StateVector::gradient)),
+              1e-6 * engine_->gradient_norm());
+  engine_->zero_gradient();
+  EXPECT_EQ(engine_->gradient_norm(), 0);
+  std::vector<float> broken(parameters_.values().size());
+  broken[broken.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+  engine_->write(StateVector::gradient, broken);
+  EXPECT_FALSE(std::isfinite(engine_->gradient_norm()));
+}
+
+std::vector<std::string> single_engines() {
+  auto names = available_engines();
+  std::erase(names, "check");
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Engines, EngineProperty,
+    testing::Combine(testing::ValuesIn(single_engines()),
+                     testing::Values(Network::res6, Network::res12, Network::res18, Network::res34),
+                     testing::Values(Head::quadratic, Head::linear), testing::Values(int64_t{1}, int64_t{3})),
+    [](const auto& made) {
+      return std::get<0>(made.param) + "_" + to_string(std::get<1>(made.param)) + "_" +
+             to_string(std::get<2>(made.param)) + "_" + std::to_string(std::get<3>(made.param)) + "ch";
+    });
+
+}  // namespace
+}  // namespace mdsm::test

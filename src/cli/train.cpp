@@ -51,7 +51,7 @@ class Train : public Command {
   size_t memory_need(const Spec& spec) const;
   void check_memory(const Spec& spec) const;
   void print_plan(const OptionSet& options, const Spec& spec, const Dataset& data) const;
-  int work(const OptionSet& options, RunFolder& folder, const Spec& spec, const Dataset& data);
+  int work(const OptionSet& options, const SessionInput& input);
 
   DataOptions data_;
   TrainOptions train_;
@@ -135,20 +135,23 @@ int Train::run(OptionSet& options) {
     return 0;
   }
   check_memory(spec);
-  RunFolder folder = resume_.empty() ? RunFolder::create(outdir_, name, options.to_json(), version_text())
-                                     : RunFolder::open(resume_);
-  return work(options, folder, spec, *data);
-}
-
-int Train::work(const OptionSet& options, RunFolder& folder, const Spec& spec, const Dataset& data) {
-  const LogFile log(folder.log());
-  const auto engine = make_engine(engine_, Parameters::initialised(spec, static_cast<uint64_t>(train_.seed)));
+  // All that can be refused comes before the folder, so that a refused run leaves nothing behind.
+  const auto seed = static_cast<uint64_t>(train_.seed);
+  const auto engine = make_engine(engine_, Parameters::initialised(spec, seed));
   DataOptions test = data_;
   test.split = "test";
   const auto shown = train_.preview_every > 0 ? open_dataset(test) : nullptr;
-  Preview preview(shown ? *shown : data, spec, train_.noise, static_cast<uint64_t>(train_.seed), engine_);
-  const SessionInput input{folder, *engine,    data,         preview,
+  Preview preview(shown ? *shown : *data, spec, train_.noise, seed, engine_);
+  RunFolder folder = resume_.empty() ? RunFolder::create(outdir_, name, options.to_json(), version_text())
+                                     : RunFolder::open(resume_);
+  const SessionInput input{folder, *engine,    *data,        preview,
                            train_, data_.flip, data_.source, options_hash(options.to_json())};
+  return work(options, input);
+}
+
+int Train::work(const OptionSet& options, const SessionInput& input) {
+  const RunFolder& folder = input.folder;
+  const LogFile log(folder.log());
   const StateHead start = resume_state(input);
   const int64_t end = train_.schedule.steps;
   if (start.step >= end) {
@@ -161,8 +164,9 @@ int Train::work(const OptionSet& options, RunFolder& folder, const Spec& spec, c
   log_info("{}: {}", folder.path().string(),
            start.step > 0 ? fmt::format("going on after step {} of {}", start.step, end)
                           : fmt::format("training {} steps", end));
-  log_info("{}; {} width {}, {} parameters; engine {}, {} threads, {}", data.description(), train_.network,
-           train_.width, parameter_count(spec), engine->name(), thread_count(),
+  const Spec& spec = input.engine.spec();
+  log_info("{}; {} width {}, {} parameters; engine {}, {} threads, {}", input.data.description(),
+           train_.network, train_.width, parameter_count(spec), input.engine.name(), thread_count(),
            engine_.engine == "native" ? "about " + bytes_text(memory_need(spec)) + " of memory"
                                       : "memory need unknown");
   const StopFlag stop;

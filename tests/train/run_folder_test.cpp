@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "train/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace mdsm {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "train/temporary_folder.h"
+#include "temporary_folder.h"
 
 namespace mdsm {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "train/temporary_folder.h"
+#include "temporary_folder.h"
 
 // command_test.py decodes the events of a whole run with a reader of its own.
 namespace mdsm {

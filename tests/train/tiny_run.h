@@ -10,8 +10,8 @@
 #include "core/random.h"
 #include "core/threads.h"
 #include "engine/native/native_engine.h"
+#include "temporary_folder.h"
 #include "train/session.h"
-#include "train/temporary_folder.h"
 
 namespace mdsm {
 

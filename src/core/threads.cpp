@@ -16,7 +16,8 @@ int g_threads = 0;
 
 int hardware_threads() {
 #ifdef MDSM_OPENMP
-  return omp_get_num_procs();
+  static const int allowed = omp_get_max_threads();  // before set_thread_count() changes it
+  return allowed;
 #else
   return std::max(1u, std::thread::hardware_concurrency());
 #endif
@@ -25,6 +26,7 @@ int hardware_threads() {
 int thread_count() { return g_threads > 0 ? g_threads : hardware_threads(); }
 
 void set_thread_count(int threads) {
+  hardware_threads();
   g_threads = threads;
 #ifdef MDSM_OPENMP
   omp_set_num_threads(thread_count());

@@ -7,7 +7,7 @@
 
 namespace mdsm {
 
-int hardware_threads();
+int hardware_threads();  // those this process may use: all cores, or OMP_NUM_THREADS
 int thread_count();
 void set_thread_count(int threads);  // 0 = all; also bounds oneDNN's threads
 

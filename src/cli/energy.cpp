@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/engine_options.h"
+#include "cli/output.h"
 #include "core/error.h"
 #include "core/npy.h"
 #include "core/progress.h"
@@ -36,10 +37,11 @@ class Energy : public Command {
 
   int run(OptionSet&) override {
     set_thread_count(static_cast<int>(threads_));
+    for (const std::string& path : {out_, gradient_}) check_folder_of(path);
     const Model model = load_model(model_);
-    const auto engine = make_engine(engine_, model.parameters);
     data_.seed = energy_.seed = static_cast<uint64_t>(seed_);
     const auto data = open_dataset(data_);
+    const auto engine = make_engine(engine_, model.parameters);
     energy_.gradient = !gradient_.empty();
     Progress progress("energies", data->size(), "images");
     const Energies result =

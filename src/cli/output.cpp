@@ -10,6 +10,14 @@ void check_output(const fs::path& path, bool force) {
     fail("add --force to replace it", "{}: exists already", path.string());
 }
 
+void check_folder_of(const fs::path& path) {
+  std::error_code error;
+  const fs::path folder = path.parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, error))
+    fail("create it first", "{}: its folder does not exist", path.string());
+  if (fs::is_directory(path, error)) fail("name a file", "{}: is a folder", path.string());
+}
+
 std::string bytes_text(double bytes) {
   const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
   size_t unit = 0;

@@ -10,6 +10,8 @@ namespace mdsm::cli {
 
 // Refuses to replace an existing file unless --force was given.
 void check_output(const fs::path& path, bool force);
+// Says before the work, not after it, that the folder of an output file is missing. Empty paths pass.
+void check_folder_of(const fs::path& path);
 
 std::string bytes_text(double bytes);  // "1.5 MB", powers of 1000
 std::string grouped(int64_t number);   // "1 234 567"

@@ -130,7 +130,10 @@ def compare(net, model, images, folder):
     assert grad_x.shape == wanted.shape and found.shape == energy.shape
     assert energy_error <= TOLERANCE and gradient_error <= TOLERANCE, (energy_error, gradient_error)
     summary = json.loads(printed)
-    assert summary["n"] == len(energy) and abs(summary["mean"] - found.mean()) <= 1e-5 * np.abs(found).max()
+    wide = found.astype(np.float64)
+    wanted = {"n": len(wide), "mean": wide.mean(), "std": wide.std(ddof=1), "min": wide.min(), "max": wide.max()}
+    for key, value in wanted.items():
+        assert abs(summary[key] - value) <= 1e-6 * np.abs(wide).max(), (key, summary[key], value)
     return energy_error, gradient_error
 
 

@@ -117,7 +117,7 @@ void Train::check_memory(const Spec& spec) const {
 
 void Train::print_plan(const OptionSet& options, const Spec& spec, const Dataset& data) const {
   fmt::print("{}\n", options.to_json().dump(2));
-  fmt::print("data:       {}, {} images of {}\n", data.description(), data.size(), data.image_shape().text());
+  fmt::print("data:       {}\n", data.description());
   fmt::print("network:    {}\n", to_json(spec).dump());
   fmt::print("parameters: {}\n", parameter_count(spec));
   if (engine_.engine == "native") fmt::print("memory:     {}\n", bytes_text(memory_need(spec)));
@@ -157,12 +157,13 @@ int Train::work(const OptionSet& options, RunFolder& folder, const Spec& spec, c
   }
   if (!resume_.empty()) folder.write_options(options.to_json());
 
-  log_info("{}: {} {} of {} steps", folder.path().string(), start.step > 0 ? "going on after" : "training,",
-           start.step, end);
-  log_info("{}, {} images; {} width {}, {} parameters; engine {}, {} threads, about {} of memory",
-           data.description(), data.size(), train_.network, train_.width, parameter_count(spec),
-           engine->name(), thread_count(),
-           engine_.engine == "native" ? bytes_text(memory_need(spec)) : "an unknown amount");
+  log_info("{}: {}", folder.path().string(),
+           start.step > 0 ? fmt::format("going on after step {} of {}", start.step, end)
+                          : fmt::format("training {} steps", end));
+  log_info("{}; {} width {}, {} parameters; engine {}, {} threads, {}", data.description(), train_.network,
+           train_.width, parameter_count(spec), engine->name(), thread_count(),
+           engine_.engine == "native" ? "about " + bytes_text(memory_need(spec)) + " of memory"
+                                      : "memory need unknown");
   const StopFlag stop;
   set_quiet(true);
   int64_t done = 0;

@@ -27,6 +27,8 @@ Container read_whole(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) fail("check the path", "{}: no such file", path.string());
   if (fs::is_directory(path, error)) fail("name a file", "{}: is a folder", path.string());
+  if (!fs::is_regular_file(path, error))  // a pipe or device has no size and may never end
+    fail("copy it to a file first", "{}: is not a regular file", path.string());
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) fail("check its permissions", "{}: cannot be opened: {}", path.string(), reason(errno));
   Container content(static_cast<size_t>(in.tellg()), typename Container::value_type{});
@@ -42,8 +44,12 @@ std::vector<std::byte> read_bytes(const fs::path& path) { return read_whole<std:
 std::string read_text(const fs::path& path) { return read_whole<std::string>(path); }
 
 AtomicFile::AtomicFile(fs::path target) : target_(std::move(target)) {
-  if (fs::is_directory(target_))
+  std::error_code error;
+  if (fs::is_directory(target_, error))
     fail("name a file", "{}: is a folder, cannot be written as a file", target_.string());
+  // Renaming over a device such as /dev/null would replace it for everybody.
+  if (fs::exists(target_, error) && !fs::is_regular_file(target_, error))
+    fail("name a file", "{}: is not a regular file and will not be replaced", target_.string());
   temporary_ = target_;
   temporary_ += fmt::format(".tmp{}", ::getpid());
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

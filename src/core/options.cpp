@@ -82,7 +82,7 @@ json toml_to_json(const toml::node& node, const std::string& where) {
   fail_usage("use text, numbers, true/false or lists", "{}: a value of a kind that no option takes", where);
 }
 
-std::string trimmed_number(double value) { return fmt::format("{:g}", value); }
+std::string trimmed_number(double value) { return fmt::format("{}", value); }
 
 }  // namespace
 
@@ -137,7 +137,9 @@ void Option::assign(const std::string& text, bool append) {
   if (!choices_.empty() && std::find(choices_.begin(), choices_.end(), text) == choices_.end())
     reject(text, "choose one of " + join(choices_, ", "));
   std::visit(Overload{[&](bool* target) {
-                        if (!parse_flag(text, *target)) reject(text, "use true or false");
+                        bool value = false;
+                        if (!parse_flag(text, value)) reject(text, "use true or false");
+                        *target = value;
                       },
                       [&](int64_t* target) {
                         int64_t value = 0;
@@ -267,10 +269,12 @@ void OptionSet::parse(std::span<const std::string> arguments) {
         word.substr(is_short ? 1 : 2, equals == std::string::npos ? equals : equals - (is_short ? 1 : 2));
     const bool negated = name.rfind("no-", 0) == 0 && !find_or_null(name) && find_or_null(name.substr(3));
     Option& option = find(negated ? name.substr(3) : name, "mdsm " + command_);
-    if (option.positional_) find("", "mdsm " + command_);
+    if (option.positional_)
+      fail_usage(fmt::format("give {} by its place, without --{}", option.meta_text(), name),
+                 "mdsm {}: unknown option '{}'", command_, name);
     if (std::holds_alternative<bool*>(option.target_)) {
       std::string value = equals == std::string::npos ? "true" : word.substr(equals + 1);
-      if (negated) value = value == "true" ? "false" : "true";
+      if (bool flag = false; negated && parse_flag(value, flag)) value = flag ? "false" : "true";
       assignments.push_back({&option, value});
     } else if (negated) {
       fail_usage("only switches can be negated", "mdsm {}: unknown option '{}'", command_, name);
@@ -324,23 +328,29 @@ void OptionSet::load(const fs::path& path) {
 void OptionSet::from_json(const json& values, const std::string& where) {
   if (!values.is_object()) fail_usage("write key = value pairs", "{}: not a table of options", where);
   for (const auto& [key, value] : values.items()) {
-    if (value.is_object()) {  // a [section]; sections only group keys for the reader
-      from_json(value, where + ": " + key);
+    if (!value.is_object()) {
+      assign_json(key, value, where);
       continue;
     }
-    Option& option = find(key, where);
-    if (!option.saved_)
-      fail_usage("give it on the command line", "{}: '{}' is not a configuration key", where, key);
-    if (value.is_array()) {
-      bool append = false;
-      for (const auto& item : value) {
-        option.assign(json_text(item), append);
-        append = true;
-      }
-    } else if (!value.is_null()) {
-      option.assign(json_text(value), false);
+    for (const auto& [inner_key, inner] : value.items()) {  // a [section] only groups keys for the reader
+      if (inner.is_object())
+        fail_usage("use one level of sections", "{}: a section inside section '{}'", where, key);
+      assign_json(inner_key, inner, where);
     }
   }
+}
+
+void OptionSet::assign_json(const std::string& key, const json& value, const std::string& where) {
+  Option& option = find(key, where);
+  if (!option.saved_)
+    fail_usage("give it on the command line", "{}: '{}' is not a configuration key", where, key);
+  if (value.is_null()) return;
+  if (!value.is_array()) return option.assign(json_text(value), false);
+  auto* const* list = std::get_if<std::vector<std::string>*>(&option.target_);
+  if (!list) fail_usage("it takes one value", "{}: '{}' is given a list", where, key);
+  (*list)->clear();
+  option.given_ = true;
+  for (const auto& item : value) option.assign(json_text(item), true);
 }
 
 void OptionSet::set(std::string_view name, const std::string& value) {

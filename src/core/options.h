@@ -93,6 +93,7 @@ class OptionSet {
  private:
   Option& find(std::string_view name, const std::string& where);
   const Option* find_or_null(std::string_view name) const;
+  void assign_json(const std::string& key, const nlohmann::json& value, const std::string& where);
   std::string usage_line() const;
 
   std::string command_, summary_, current_group_ = "Options";

@@ -120,6 +120,18 @@ def bad_models(folder, good):
         change(copied)
         return formats.safetensors(copied, body)
 
+    def rebuilt(chosen, extra=()):
+        """A well-formed file of other tensors."""
+        new, body = {"__metadata__": header["__metadata__"]}, b""
+        for name in chosen:
+            begin, end = header[name]["data_offsets"]
+            new[name] = {**header[name], "data_offsets": [len(body), len(body) + end - begin]}
+            body += data[begin:end]
+        for name in extra:
+            new[name] = {"dtype": "F32", "shape": [1], "data_offsets": [len(body), len(body) + 4]}
+            body += bytes(4)
+        return formats.safetensors(new, body)
+
     def with_value(value):
         begin = header[first]["data_offsets"][0]
         return data[:begin] + struct.pack("<f", value) + data[begin + 4:]
@@ -149,8 +161,10 @@ def bad_models(folder, good):
             "offsets_swapped": changed(swap_offsets),
             "dtype": changed(lambda h: h[first].update(dtype="I64")),
             "dtype_nonsense": changed(lambda h: h[first].update(dtype=7)),
-            "missing_parameter": changed(lambda h: h.pop(first)),
-            "extra_parameter": changed(lambda h: h.update(surprise=h[first])),
+            "missing_parameter": rebuilt(names[1:]),
+            "extra_parameter": rebuilt(names, ["surprise"]),
+            "hole": changed(lambda h: h.pop(first)),
+            "overlap": changed(lambda h: h.update(again=h[first])),
             "no_metadata": changed(lambda h: h.pop("__metadata__")),
             "metadata_list": changed(lambda h: h.update(__metadata__=[1])),
     }.items():

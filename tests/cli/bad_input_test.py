@@ -1,6 +1,7 @@
 """Bad input gives one clear line and the right exit code, never a crash, and leaves good files as they were.
 
 The table is in bad_input_rows.py, the files in bad_files.py. Prints the whole table with the messages."""
+import fcntl
 import hashlib
 import os
 import re
@@ -65,7 +66,7 @@ class BadInput(unittest.TestCase):
 
     def check_message(self, arguments, code, pattern, **more):
         """Runs, and returns the message after checking everything that is the same for all rows."""
-        before = fingerprint(self.good), fingerprint(self.bad)
+        before = fingerprint(self.good), fingerprint(self.bad), fingerprint(self.out)
         actual, _, errors = run(arguments, **more)
         lines = errors.splitlines()
         said = [line for line in lines if line.startswith(PREFIX)]
@@ -77,7 +78,8 @@ class BadInput(unittest.TestCase):
             self.assertEqual(len(lines), 1, errors)
         message = said[0][len(PREFIX):]
         self.assertTrue(re.search(pattern, message), f"message does not match '{pattern}':\n{message}")
-        self.assertEqual((fingerprint(self.good), fingerprint(self.bad)), before, "files were changed or left behind")
+        after = fingerprint(self.good), fingerprint(self.bad), fingerprint(self.out)
+        self.assertEqual(after, before, "files were changed or left behind")
         return message
 
     def test_table(self):
@@ -98,6 +100,11 @@ class BadInput(unittest.TestCase):
             with self.subTest(line):
                 code, _, errors = run(self.words(line))
                 self.assertEqual(code, 0, errors)
+
+    def test_run_folder_in_use(self):
+        with open(os.path.join(self.run_folder, "lock"), "rb+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.check_message(["train", "--resume", self.run_folder], 1, "another process")
 
     def test_no_arguments_shows_the_commands(self):
         code, output, errors = run([])
@@ -138,7 +145,7 @@ class BadInput(unittest.TestCase):
         model = os.path.join(self.good, "model.safetensors")
         self.assertGreater(os.path.getsize(model), 30000, "the model would fit")
         before = fingerprint(disk)
-        self.check_message(["export", model, old], 1, "No space left.*previous file is untouched")
+        self.check_message(["export", model, old, "--force"], 1, "No space left.*previous file is untouched")
         self.assertEqual(fingerprint(disk), before)
         self.check_message(self.words(bad_input_rows.TRAIN.replace("{out}", disk)), 1, "No space left")
 

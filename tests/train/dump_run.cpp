@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/npy.h"
+#include "core/threads.h"
 #include "model/model_file.h"
 #include "train/trainer.h"
 
@@ -32,6 +33,7 @@ class Dump : public TrainObserver {
 };
 
 void run(const fs::path& out, const std::string& network, int64_t width) {
+  set_thread_count(1);  // small layers: threads cost more than they give
   DataOptions source;
   source.source = "fashion-mnist";
   const auto data = open_dataset(source);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "core/threads.h"
 #include "engine/native/native_engine.h"
 #include "train/session.h"
 #include "train/temporary_folder.h"
@@ -62,7 +63,7 @@ class TinyRun {
         engine_(make_native_engine(Parameters::initialised(spec_, static_cast<uint64_t>(options_.seed)))),
         preview_(data_, spec_, options_.noise, 0, {}),
         input_{folder, *engine_, data_, preview_, options_, false, "blobs", "hash"},
-        start_(resume_state(input_)) {}
+        start_((set_thread_count(1), resume_state(input_))) {}  // tiny layers: threads only wait
 
   int64_t train(int64_t stop_after, TrainObserver& observer) {
     return mdsm::train(input_, start_, stop_after, stop_, observer);

@@ -1,0 +1,252 @@
+#include "core/options.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace mdsm {
+namespace {
+
+using Words = std::vector<std::string>;
+using nlohmann::json;
+
+// One option of each kind, as a command would declare them.
+class Options : public ::testing::Test {
+ protected:
+  Options() : options_("train", "Train a model") {
+    options_.group("Network").add("width", width_, "channels").range(4, 4096);
+    options_.add("lr", lr_, "learning rate").above(0);
+    options_.add("net", net_, "network").choices({"res6", "res12"});
+    options_.add("flip", flip_, "flip images");
+    options_.add("tag", tags_, "words");
+    options_.add("secret", secret_, "not saved").command_line_only();
+    options_.add("input", input_, "file to read").meta("INPUT").positional();
+    options_.add("more", more_, "more files").meta("MORE...").positional();
+    options_.accept_config();
+  }
+  void parse(const Words& words) { options_.parse(words); }
+  std::string error_of(const Words& words) {
+    try {
+      options_.parse(words);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      return error.what();
+    }
+    ADD_FAILURE() << "no error for " << fmt::format("{}", fmt::join(words, " "));
+    return "";
+  }
+  void refuses(const Words& words, const char* part) {
+    EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, error_of(words));
+  }
+  std::string config(const std::string& name, const std::string& text) {
+    const fs::path path = fs::temp_directory_path() / fmt::format("mdsm_options_{}_{}", ::getpid(), name);
+    write_file(path, text);
+    files_.push_back(path);
+    return path.string();
+  }
+  ~Options() override {
+    for (const fs::path& path : files_) fs::remove(path);
+  }
+
+  int64_t width_ = 64;
+  double lr_ = 1e-3;
+  std::string net_ = "res12", input_, secret_;
+  bool flip_ = false;
+  Words tags_ = {"first"}, more_;
+  std::vector<fs::path> files_;
+  OptionSet options_;
+};
+
+TEST_F(Options, EveryKindOfValue) {
+  parse({"--width", "16", "--lr=5e-5", "--net", "res6", "--flip", "--tag", "a", "--tag=b"});
+  EXPECT_EQ(width_, 16);
+  EXPECT_EQ(lr_, 5e-5);
+  EXPECT_EQ(net_, "res6");
+  EXPECT_TRUE(flip_);
+  EXPECT_EQ(tags_, (Words{"a", "b"}));
+  EXPECT_TRUE(options_.given("width"));
+  EXPECT_FALSE(options_.given("input"));
+}
+
+TEST_F(Options, NothingGivenKeepsTheDefaults) {
+  parse({});
+  EXPECT_EQ(width_, 64);
+  EXPECT_EQ(tags_, Words{"first"});
+  EXPECT_TRUE(options_.given_names().empty());
+}
+
+TEST_F(Options, WholeNumbersAsPeopleWriteThem) {
+  parse({"--width", "1e3"});
+  EXPECT_EQ(width_, 1000);
+  for (const char* bad : {"1.5", "x", "", "16x", "nan", "inf", "1e300", "99999999999999999999", " 16"})
+    refuses({"--width", bad}, "it takes a whole number");
+  EXPECT_EQ(width_, 1000);
+}
+
+TEST_F(Options, RangesIncludeTheirEnds) {
+  parse({"--width", "4"});
+  parse({"--width", "4096"});
+  refuses({"--width", "3"}, "'3' is not a valid value; it must be 4 to 4096");
+  refuses({"--width", "4097"}, "'4097'");
+  refuses({"--width", "-8"}, "'-8'");
+  refuses({"--width", "12345678"}, "'12345678'");
+  refuses({"--lr", "0"}, "it must be above 0");
+  parse({"--lr", "1e-12"});
+}
+
+TEST_F(Options, NumbersMustBeFinite) {
+  for (const char* bad : {"nan", "inf", "-inf", "NAN", "infinity"}) refuses({"--lr", bad}, "--lr");
+  for (const char* bad : {"", "abc", "1,5", "0x10", "1e999"}) refuses({"--lr", bad}, "it takes a number");
+  EXPECT_EQ(lr_, 1e-3);
+}
+
+TEST_F(Options, Choices) { refuses({"--net", "res7"}, "choose one of res6, res12"); }
+
+TEST_F(Options, Switches) {
+  parse({"--flip=yes"});
+  EXPECT_TRUE(flip_);
+  parse({"--no-flip"});
+  EXPECT_FALSE(flip_);
+  parse({"--no-flip=no"});
+  EXPECT_TRUE(flip_);
+  parse({"--no-flip=yes"});
+  EXPECT_FALSE(flip_);
+  refuses({"--flip=maybe"}, "use true or false");
+  refuses({"--no-flip=maybe"}, "use true or false");
+  refuses({"--no-width"}, "only switches can be negated");
+}
+
+TEST_F(Options, UnknownOptionsGetASuggestion) {
+  refuses({"--widht", "3"}, "did you mean width?");
+  refuses({"--wdth=3"}, "did you mean width?");
+  refuses({"--zzzzzz"}, "mdsm train --help");
+  refuses({"--no-such"}, "'no-such'");
+  refuses({"--set", "widht=3"}, "did you mean width?");
+}
+
+TEST_F(Options, MissingValue) { refuses({"--width"}, "--width needs a value; write --width INT"); }
+
+TEST_F(Options, Positionals) {
+  parse({"in", "--width", "8", "a", "--", "--b"});
+  EXPECT_EQ(input_, "in");
+  EXPECT_EQ(more_, (Words{"a", "--b"}));
+  EXPECT_EQ(width_, 8);
+  refuses({"--input", "x"}, "give INPUT by its place");
+  OptionSet none("none", "takes nothing");
+  const Words word = {"x"};
+  EXPECT_THROW(none.parse(word), Error);
+}
+
+TEST_F(Options, Required) {
+  std::string model;
+  OptionSet options("energy", "Energies");
+  options.add("model", model, "model file").meta("FILE").required();
+  EXPECT_THROW(options.parse(Words{}), Error);
+  EXPECT_NO_THROW(options.parse(Words{"--model", "m"}));
+}
+
+TEST_F(Options, TomlConfigWithSections) {
+  const std::string file =
+      config("a.toml", "width = 32\nlr = 0.01\nflip = true\ntag = ['x', 'y']\n[network]\nnet = 'res6'\n");
+  parse({"--width", "8", "--config", file});
+  EXPECT_EQ(width_, 8) << "the command line wins wherever it stands";
+  EXPECT_EQ(lr_, 0.01);
+  EXPECT_TRUE(flip_);
+  EXPECT_EQ(net_, "res6");
+  EXPECT_EQ(tags_, (Words{"x", "y"}));
+  EXPECT_TRUE(options_.given("lr"));
+}
+
+TEST_F(Options, JsonConfigAndLists) {
+  parse({"--config", config("a.json", R"({"width": 32, "tag": [], "net": {"net": "res6"}, "lr": null})")});
+  EXPECT_EQ(width_, 32);
+  EXPECT_TRUE(tags_.empty());
+  EXPECT_EQ(net_, "res6");
+  parse({"--config", config("b.json", R"({"tag": ["x", "y"]})"), "--tag", "z"});
+  EXPECT_EQ(tags_, Words{"z"}) << "a list on the command line replaces that of the file";
+}
+
+TEST_F(Options, LaterConfigFilesWin) {
+  parse({"--config", config("1.json", R"({"width": 8, "lr": 0.5})"), "--config",
+         config("2.json", R"({"width": 16})")});
+  EXPECT_EQ(width_, 16);
+  EXPECT_EQ(lr_, 0.5);
+}
+
+TEST_F(Options, BadConfigFiles) {
+  const auto bad = [&](const std::string& name, const std::string& text, const char* part) {
+    refuses({"--config", config(name, text)}, part);
+  };
+  bad("a.json", R"({"widht": 3})", "did you mean width?");
+  bad("a.json", R"({"width": [4, 8]})", "'width' is given a list");
+  bad("a.json", R"({"width": 1})", "it must be 4 to 4096");
+  bad("a.json", R"({"width": "wide"})", "whole number");
+  bad("a.json", R"({"secret": "x"})", "'secret' is not a configuration key");
+  bad("a.json", R"({"input": "x"})", "'input' is not a configuration key");
+  bad("a.json", R"({"config": "x"})", "'config' is not a configuration key");
+  bad("a.json", R"({"a": {"b": {"width": 8}}})", "a section inside section 'a'");
+  bad("a.json", "[1]", "not a table of options");
+  bad("a.json", "{", "not valid JSON");
+  bad("a.json", R"({"a":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}",
+      "unknown option 'a'");
+  bad("a.toml", "lr = nan\n", "it takes a number");
+  bad("a.toml", "lr = inf\n", "it takes a number");
+  bad("a.toml", "lr = 1979-05-27\n", "a value of a kind that no option takes");
+  bad("a.toml", "width = 8\nwidth = 9\n", "line 2");
+  bad("a.toml", "width 8\n", "line 1");
+  EXPECT_THROW(parse({"--config", "/nonexistent.toml"}), Error);
+}
+
+TEST_F(Options, SetByKey) {
+  parse({"--set", "width=8", "--set", "lr=0.5", "--set", "net=res6"});
+  EXPECT_EQ(width_, 8);
+  EXPECT_EQ(lr_, 0.5);
+  EXPECT_EQ(net_, "res6");
+  refuses({"--set", "width"}, "has no '='");
+  refuses({"--set", "secret=x"}, "not a configuration key");
+  refuses({"--set", "width=1"}, "4 to 4096");
+}
+
+TEST_F(Options, TheLastOnTheCommandLineWins) {
+  parse({"--width", "8", "--width", "12"});
+  EXPECT_EQ(width_, 12);
+  parse({"--set", "width=16", "--width", "20"});
+  EXPECT_EQ(width_, 20);
+  parse({"--width", "20", "--set", "width=24"});
+  EXPECT_EQ(width_, 24);
+}
+
+TEST_F(Options, PresetsGiveWayToTheUser) {
+  parse({"--width", "8"});
+  options_.set_default("width", "128");
+  options_.set_default("lr", "0.25");
+  EXPECT_EQ(width_, 8);
+  EXPECT_EQ(lr_, 0.25);
+  EXPECT_FALSE(options_.given("lr"));
+  options_.set_default("lr", "0.125");
+  EXPECT_EQ(lr_, 0.125);
+  EXPECT_THROW(options_.set_default("nothing", "1"), Error);
+}
+
+TEST_F(Options, SavedOptionsComeBack) {
+  parse({"--width", "8", "--lr", "0.1", "--flip", "--tag", "a b", "--secret", "s", "file"});
+  const json saved = options_.to_json();
+  EXPECT_EQ(saved, (json{{"width", 8}, {"lr", 0.1}, {"net", "res12"}, {"flip", true}, {"tag", {"a b"}}}));
+  width_ = 0, lr_ = 0, flip_ = false, tags_ = {"x", "y"};
+  options_.from_json(saved, "options.json");
+  EXPECT_EQ(options_.to_json(), saved);
+}
+
+TEST_F(Options, HelpAndReferenceNameEveryOption) {
+  for (const std::string& text : {options_.help(), options_.markdown()})
+    for (const char* part : {"--width", "--lr", "--net", "res6", "--flip", "--tag", "--config", "INPUT"})
+      EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, text);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "(4 to 4096)", options_.markdown());
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "res6\\|res12", options_.markdown());
+}
+
+}  // namespace
+}  // namespace mdsm

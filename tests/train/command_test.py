@@ -1,0 +1,213 @@
+"""mdsm train from the outside: what a run folder holds, TensorBoard events read by an independent decoder, the
+rules of --resume, Ctrl-C, the lock, --dry-run, and a disk that is full."""
+import glob
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from run_tools import content, curve, mdsm, the_run, tiny_options, write_images
+
+PROGRAM = sys.argv[1]
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def unmask(value):
+    value = (value - 0xA282EAD8) & 0xFFFFFFFF
+    return (value >> 17 | value << 15) & 0xFFFFFFFF
+
+
+def records(raw):
+    at = 0
+    while at < len(raw):
+        (length,), (check,) = struct.unpack_from("<Q", raw, at), struct.unpack_from("<I", raw, at + 8)
+        assert unmask(check) == crc32c(raw[at:at + 8]), "checksum of a length"
+        payload = raw[at + 12:at + 12 + length]
+        assert unmask(struct.unpack_from("<I", raw, at + 12 + length)[0]) == crc32c(payload), "checksum of a record"
+        yield payload
+        at += 16 + length
+
+
+def fields(message):
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    found = []
+    while at < len(message):
+        number, wire = divmod(varint(), 8)
+        if wire == 0:
+            found.append((number, varint()))
+            continue
+        size = {1: 8, 5: 4}.get(wire) or varint()
+        value, at = message[at:at + size], at + size
+        found.append((number, struct.unpack("<d" if wire == 1 else "<f", value)[0] if wire in (1, 5) else value))
+    return found
+
+
+def read_events(run):
+    """{step: {tag: value}} over all event files in the order TensorBoard reads them, restarts respected."""
+    scalars, files = {}, sorted(glob.glob(run + "/events.out.tfevents.*"))
+    for path in files:
+        events = [dict(fields(r)) for r in records(open(path, "rb").read())]
+        assert events[0][3] == b"brain.Event:2"
+        for event in events[1:]:
+            if 7 in event:
+                assert dict(fields(event[7])) == {1: 1}
+                scalars = {step: v for step, v in scalars.items() if step < event[2]}
+            else:
+                values = [dict(fields(v)) for n, v in fields(event[5]) if n == 1]
+                scalars[event[2]] = {v[1].decode(): v[2] for v in values}
+    return scalars
+
+
+def check_folder(run):
+    names = set(os.listdir(run))
+    wanted = {"options.json", "version.txt", "log.txt", "stats.jsonl", "state.safetensors", "weights.safetensors",
+              "ema.safetensors", "preview-000004.png", "ema-000004.safetensors"}
+    assert wanted <= names, wanted - names
+    saved = json.loads(content(run, "options.json"))
+    assert saved["width"] == 4 and saved["seed"] == 3 and saved["sigma-max"] == 3, saved
+    assert "step 6: loss" in content(run, "log.txt").decode()
+    lines = curve(run)
+    assert [line["step"] for line in lines] == [3, 6, 8], lines
+    for line in lines:
+        assert len(line["loss_quarters"]) == 4
+        assert abs(sum(line["loss_quarters"]) / 4 / line["loss"] - 1) < 1e-6  # batch 8: equal quarters
+    events = read_events(run)
+    assert sorted(events) == [3, 6, 8]
+    for line in lines:
+        got = events[line["step"]]
+        for tag, value in (("loss/mean", line["loss"]), ("energy/data", line["energy_data"]),
+                           ("train/lr", line["lr"])):
+            assert abs(got[tag] - value) <= 1e-6 * abs(value), (tag, got[tag], value)
+
+
+def expect(result, code, *words):
+    assert result.returncode == code, (result.returncode, result.stdout, result.stderr)
+    for word in words:
+        assert word in result.stderr, (word, result.stderr)
+    assert result.stderr.count("\n") <= 4, "more than a few lines when not on a terminal: " + result.stderr
+
+
+def test_run_and_resume(folder, data):
+    out = folder + "/runs"
+    options = tiny_options(data, out, 8) + ["--preview-every", "4", "--snapshot-every", "4"]
+    dry = mdsm(PROGRAM, "train", *options, "--dry-run")
+    expect(dry, 0)
+    assert '"width": 4' in dry.stdout and "parameters:" in dry.stdout and not os.path.exists(out), dry.stdout
+
+    expect(mdsm(PROGRAM, "train", *options, "--stop-after", "5"), 0, "stopped after step 5 of 8", "--resume")
+    run = the_run(out)
+    expect(mdsm(PROGRAM, "train", "--resume", run), 0, "done: 8 steps")
+    check_folder(run)
+    weights = content(run, "weights.safetensors")
+
+    expect(mdsm(PROGRAM, "train", "--resume", run), 0, "finished")
+    expect(mdsm(PROGRAM, "train", "--resume", run, "--width", "8"), 2, "--width")
+    expect(mdsm(PROGRAM, "train", "--resume", run, "--seed", "4"), 2, "--seed")
+    expect(mdsm(PROGRAM, "train", "--resume", folder + "/none"), 1, "no such run folder")
+    expect(mdsm(PROGRAM, "train", "--resume", folder), 1, "options.json")
+    assert content(run, "weights.safetensors") == weights
+
+    expect(mdsm(PROGRAM, "train", "--resume", run, "--steps", "10"), 0, "done: 10 steps")
+    edited = json.loads(content(run, "options.json"))
+    edited["seed"] = 7
+    with open(run + "/options.json", "w") as f:
+        json.dump(edited, f)
+    expect(mdsm(PROGRAM, "train", "--resume", run, "--steps", "12"), 1, "the options differ")
+    edited["seed"] = 3
+    with open(run + "/options.json", "w") as f:
+        json.dump(edited, f)
+    write_images(data, count=65)
+    expect(mdsm(PROGRAM, "train", "--resume", run, "--steps", "12"), 1, "65 images", "64")
+    write_images(data)
+
+
+def test_config_file(folder, data):
+    path = folder + "/run.toml"
+    with open(path, "w") as f:
+        f.write(f'data = "{data}"\nnet = "res6"\nwidth = 8\n[noise]\nsigma-max = 1.5\n')
+    result = mdsm(PROGRAM, "train", "--config", path, "--set", "batch=4", "--width", "4", "--dry-run")
+    expect(result, 0)
+    for text in ('"width": 4', '"batch": 4', '"sigma-max": 1.5'):
+        assert text in result.stdout, (text, result.stdout)
+    expect(mdsm(PROGRAM, "train", "--dry-run"), 2, "--data is missing")
+    expect(mdsm(PROGRAM, "train", "--data", data, "--pad", "36", "--dry-run"), 2, "--resize 32")
+
+
+def wait_for(path, process):
+    for _ in range(600):
+        if os.path.exists(path) and os.path.getsize(path) > 0:
+            return
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    raise AssertionError(path + " does not appear")
+
+
+def test_signals_and_lock(folder, data):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        out = f"{folder}/signal{number}"
+        process = subprocess.Popen([PROGRAM, "train", *tiny_options(data, out, 100000)], stderr=subprocess.PIPE,
+                                   text=True)
+        while the_run(out) is None:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.02)
+        run = the_run(out)
+        wait_for(run + "/stats.jsonl", process)
+        expect(mdsm(PROGRAM, "train", "--resume", run), 1, "another process")
+        process.send_signal(number)
+        message = process.communicate(timeout=60)[1]
+        assert process.returncode == 0 and "stopped after step" in message and "--resume " + run in message, message
+        expect(mdsm(PROGRAM, "train", "--resume", run, "--stop-after", "1"), 0, "stopped after step")
+
+
+def test_full_disk(folder, data):
+    disk = folder + "/disk"
+    os.mkdir(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk], stderr=subprocess.DEVNULL).returncode:
+        print("not root: the full disk is left to the unit test with a file size limit")
+        return
+    try:
+        # 11,435 parameters: state and models are 0.27 MB, every snapshot 0.05 MB more, so the disk fills up.
+        expect(mdsm(PROGRAM, "train", *tiny_options(data, disk, 8), "--snapshot-every", "2"), 1, "No space left")
+        run = the_run(disk)
+        assert not [name for name in os.listdir(run) if ".tmp" in name], os.listdir(run)
+        subprocess.run(["mount", "-o", "remount,size=16m", disk], check=True)
+        expect(mdsm(PROGRAM, "train", "--resume", run), 0, "done: 8 steps")
+        whole = folder + "/whole"
+        expect(mdsm(PROGRAM, "train", *tiny_options(data, whole, 8), "--snapshot-every", "2"), 0)
+        assert content(run, "weights.safetensors") == content(the_run(whole), "weights.safetensors")
+        assert curve(run) == curve(the_run(whole))
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    images = temporary + "/images.npy"
+    write_images(images)
+    for test in (test_run_and_resume, test_config_file, test_signals_and_lock, test_full_disk):
+        begin = time.time()
+        test(temporary, images)
+        print(f"{test.__name__}: {time.time() - begin:.1f} s")

@@ -114,7 +114,8 @@ ROWS = [
     ("crop larger than the images", "data {good}/images.npy --crop 64", 2, "8x8.*64"),
     ("split nonsense", "data {good}/images.npy --split half", 2, "--split: 'half'"),
     ("limit below 0", "data {good}/images.npy --limit -3", 2, "--limit: '-3'"),
-    ("training images not square", TRAIN.replace("{good}/images.npy", "{bad}/npy/not_square.npy"), 2, "16x8.*not square"),
+    ("training images not square", TRAIN.replace("{good}/images.npy", "{bad}/npy/not_square.npy"), 2,
+     "16x8.*not square"),
     # model files
     ("model missing", ENERGY + " {bad}/none.safetensors", 1, "none.safetensors: no such file"),
     ("model is a folder without one", ENERGY + " {bad}", 1, "bad: a folder without"),
@@ -134,6 +135,11 @@ ROWS = [
     ("output is a pipe", f"{ENERGY} {MODEL} --out {{bad}}/pipe", 1, "pipe: is not a regular file"),
     ("energy without a model", "energy --data {good}/images.npy", 2, "--model is missing"),
     ("export over a file", f"export {MODEL} {{bad}}/states/good.pt", 1, "good.pt: exists.*--force"),
+    # the check of one engine against the other
+    ("check of nothing", "check --model {bad}/none.safetensors", 1, "none.safetensors: no such file"),
+    ("check of NaN weights", "check --model {bad}/models/nan.safetensors", 1, "nan.safetensors.*finite"),
+    ("check of width 6", "check --width 6", 2, "width 6.*multiple of 4"),
+    ("check of no images", "check --batch 0", 2, "--batch: '0'"),
     # PyTorch files
     ("import of nothing", "import {bad}/none.pt {out}/m.safetensors", 1, "none.pt: no such file"),
     *[(f"import: {name.replace('_', ' ')}", f"import {{bad}}/states/{name}.pt {{out}}/m.safetensors", 1,

@@ -6,6 +6,7 @@ namespace mdsm::cli {
 
 void check_output(const fs::path& path, bool force) {
   std::error_code error;
+  if (fs::is_directory(path, error)) fail("name a file", "{}: is a folder", path.string());
   if (!force && fs::exists(path, error))
     fail("add --force to replace it", "{}: exists already", path.string());
 }

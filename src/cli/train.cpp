@@ -23,7 +23,9 @@ namespace {
 // The bar on a terminal; lines for log.txt, which standard error does not get while the loop runs.
 class Display : public TrainObserver {
  public:
-  Display(int64_t total, int64_t first) : progress_("train", total, "steps", first) {}
+  // pixels: values of an image, which is the loss of an energy that is flat
+  Display(int64_t total, int64_t first, int64_t pixels)
+      : progress_("train", total, "steps", first), flat_loss_(0.97 * static_cast<double>(pixels)) {}
   void on_step(int64_t done, const StepResult& result) override {
     progress_.update(done, fmt::format("loss {:.1f}", result.loss));
   }
@@ -33,10 +35,17 @@ class Display : public TrainObserver {
         "gradient {:.3g}, rate {:.3g}, {:.0f} images/s",
         r.step, r.loss, r.loss_quarters[0], r.loss_quarters[1], r.loss_quarters[2], r.loss_quarters[3],
         r.energy_data, r.energy_noise, r.grad_norm, r.lr, r.images_per_s);
+    if (warned_ || r.step < kFlatSteps || r.loss < flat_loss_) return;
+    log_warning("the loss is {:.0f} after {} steps, that of a flat energy; if it stays there, {}", r.loss,
+                r.step, "start again with a smaller --lr or another --seed");
+    warned_ = true;
   }
 
  private:
+  static constexpr int64_t kFlatSteps = 150;  // most runs have left the flat start by then
   Progress progress_;
+  double flat_loss_;
+  bool warned_ = false;
 };
 
 class Train : public Command {
@@ -173,7 +182,7 @@ int Train::work(const OptionSet& options, const SessionInput& input) {
   set_quiet(true);
   int64_t done = 0;
   try {
-    Display display(end, start.step);
+    Display display(end, start.step, spec.input(1).count());
     done = train(input, start, stop_after_, stop.flag(), display);
   } catch (const Error& error) {
     log_info("error: {}", error.what());  // for log.txt; main tells the user

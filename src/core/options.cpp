@@ -130,7 +130,7 @@ void Option::reject(const std::string& value, const std::string& hint) const {
 
 void Option::check_number(double value) const {
   if (std::isfinite(value) && (open_low_ ? value > low_ : value >= low_) && value <= high_) return;
-  reject(trimmed_number(value), "it must be " + (constraint_text().empty() ? "finite" : constraint_text()));
+  reject(trimmed_number(value), "it must be " + (std::isfinite(value) ? constraint_text() : "finite"));
 }
 
 void Option::assign(const std::string& text, bool append) {

@@ -34,6 +34,8 @@ fs::path model_path(const fs::path& path) {
 // PyTorch's containers: a zip archive, or a pickle of protocol 2 and up.
 bool is_pytorch_file(const fs::path& path) {
   char start[4] = {};
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;  // opening a pipe would wait for its other end
   std::ifstream(path, std::ios::binary).read(start, sizeof start);
   const std::string_view found(start, sizeof start);
   return found == "PK\3\4" || (found[0] == '\x80' && found[1] >= 2 && found[1] <= 5 && found[2] == '\x8a');

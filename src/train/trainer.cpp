@@ -74,6 +74,7 @@ StepResult Trainer::update(bool with_energy_of_data) {
   adam.lr = result.lr;
   adam.beta1 = options_.beta1;
   adam.beta2 = options_.beta2;
+  adam.epsilon = 1e-8 * std::pow(options_.sigma0, 4);  // the authors' 1e-8 is for a loss 1/sigma0⁴ as large
   adam.ema = ema_decay(options_.ema, step_);
   if (options_.clip > 0 && result.grad_norm > options_.clip)
     adam.gradient_scale = options_.clip / result.grad_norm;

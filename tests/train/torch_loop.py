@@ -69,8 +69,8 @@ def train(folder, network):
         for group in adam.param_groups:
             group["lr"] = LR_FINAL + (LR - LR_FINAL) * (1 + math.cos(math.pi * step / STEPS)) / 2
         adam.zero_grad()
-        loss.backward()
-        norm = math.sqrt(sum(t.grad.pow(2).sum().item() for t in p.values() if t.grad is not None))
+        (loss / SIGMA0**4).backward()  # the authors' scale, which Adam's epsilon of 1e-8 belongs to
+        norm = SIGMA0**4 * math.sqrt(sum(t.grad.pow(2).sum().item() for t in p.values() if t.grad is not None))
         adam.step()
         losses.append((loss.item(), norm))
     return losses

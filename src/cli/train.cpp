@@ -15,7 +15,7 @@
 #include "engine/native/native_engine.h"
 #include "train/memory.h"
 #include "train/session.h"
-#include "train/stop_flag.h"
+#include "core/stop_flag.h"
 
 namespace mdsm::cli {
 namespace {

@@ -8,8 +8,8 @@
 
 namespace mdsm {
 
-// In the order given. Empty lists, backward ranges, repeated seeds and more than ten million of them are usage
-// errors; `option` is the name for the message.
+// In the order given. Empty lists, backward ranges, repeated seeds and more than ten million of them are
+// usage errors; `option` is the name for the message.
 std::vector<uint64_t> parse_seeds(const std::string& text, const std::string& option);
 
 // The shortest such text: runs of consecutive seeds become ranges.

@@ -15,7 +15,8 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 void put(Bytes& out, uint64_t value, int bytes) {
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) out.push_back(static_cast<uint8_t>(value >> shift));
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+    out.push_back(static_cast<uint8_t>(value >> shift));
 }
 
 void put_chunk(Bytes& file, const char* kind, const Bytes& body) {
@@ -48,7 +49,8 @@ Bytes header(const Image& image) {
   Bytes body;
   put(body, static_cast<uint64_t>(image.width), 4);
   put(body, static_cast<uint64_t>(image.height), 4);
-  for (const int value : {8, image.channels == 3 ? 2 : 0, 0, 0, 0}) put(body, static_cast<uint64_t>(value), 1);
+  for (const int value : {8, image.channels == 3 ? 2 : 0, 0, 0, 0})
+    put(body, static_cast<uint64_t>(value), 1);
   return body;
 }
 
@@ -73,8 +75,8 @@ void check(std::span<const Image> frames, int64_t delay_ms, int64_t hold_ms, con
   check_image_size(first.width, first.height, first.channels, path.string());
   for (const Image& frame : frames)
     if (frame.width != first.width || frame.height != first.height || frame.channels != first.channels)
-      fail("make all frames alike", "{}: a frame of {}x{}x{} after one of {}x{}x{}", path.string(), frame.width,
-           frame.height, frame.channels, first.width, first.height, first.channels);
+      fail("make all frames alike", "{}: a frame of {}x{}x{} after one of {}x{}x{}", path.string(),
+           frame.width, frame.height, frame.channels, first.width, first.height, first.channels);
 }
 
 }  // namespace

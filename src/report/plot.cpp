@@ -9,8 +9,9 @@
 namespace mdsm {
 namespace {
 
-constexpr double kWidth = 760, kPanelHeight = 210, kLeft = 86, kRight = 20, kTop = 40, kBottom = 48, kGap = 22;
-constexpr const char* kAxis = "#444", *kGrid = "#e3e3e3";
+constexpr double kWidth = 760, kPanelHeight = 210, kLeft = 86, kRight = 20, kTop = 40, kBottom = 48,
+                 kGap = 22;
+constexpr const char *kAxis = "#444", *kGrid = "#e3e3e3";
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -59,9 +60,7 @@ struct Axis {
   }
 };
 
-std::string tick_text(double value) {
-  return std::abs(value) < 1e-12 ? "0" : fmt::format("{:.6g}", value);
-}
+std::string tick_text(double value) { return std::abs(value) < 1e-12 ? "0" : fmt::format("{:.6g}", value); }
 
 std::vector<double> ticks(const Axis& axis, int count) {
   if (!axis.log) return round_ticks(axis.range.low, axis.range.high, count);
@@ -99,7 +98,8 @@ std::string path_of(const PlotSeries& series, const Axis& x, const Axis& y) {
     drawing = good;
   }
   if (data.empty()) return "";
-  return fmt::format(R"(<path d="{}" fill="none" stroke="{}" stroke-width="1.6"/>)", data, series.colour) + "\n";
+  return fmt::format(R"(<path d="{}" fill="none" stroke="{}" stroke-width="1.6"/>)", data, series.colour) +
+         "\n";
 }
 
 std::string band_of(const PlotSeries& series, const Axis& x, const Axis& y) {
@@ -112,7 +112,8 @@ std::string band_of(const PlotSeries& series, const Axis& x, const Axis& y) {
     back = fmt::format(" L{:.1f} {:.1f}", px, low) + back;
   }
   if (there.empty()) return "";
-  return fmt::format(R"(<path d="{}{} Z" fill="{}" fill-opacity="0.16"/>)", there, back, series.colour) + "\n";
+  return fmt::format(R"(<path d="{}{} Z" fill="{}" fill-opacity="0.16"/>)", there, back, series.colour) +
+         "\n";
 }
 
 Axis y_axis(const PlotPanel& panel, double top) {
@@ -147,8 +148,9 @@ std::string panel_text(const PlotPanel& panel, const Axis& x, double top, bool l
                      kWidth - kLeft - kRight, kPanelHeight, kAxis) +
          "\n";
   const double middle = top + kPanelHeight / 2;
-  const std::string turn = fmt::format(R"( transform="rotate(-90 18 {:.1f})")", middle);
-  return out + text_at(18, middle, "middle", panel.y_label, turn.c_str());
+  const std::string turn = fmt::format(R"( transform="rotate(-90 18 {:.1f})") ", middle);
+                           return out +
+                           text_at(18, middle, "middle", panel.y_label, turn.c_str());
 }
 
 }  // namespace
@@ -167,7 +169,8 @@ std::vector<double> round_ticks(double low, double high, int count) {
 }
 
 std::string svg(const Plot& plot) {
-  const double height = kTop + static_cast<double>(plot.panels.size()) * (kPanelHeight + kGap) - kGap + kBottom;
+  const double height =
+      kTop + static_cast<double>(plot.panels.size()) * (kPanelHeight + kGap) - kGap + kBottom;
   Axis x{.range = {}, .log = false, .from = kLeft, .to = kWidth - kRight};
   for (const PlotPanel& panel : plot.panels)
     for (const PlotSeries& series : panel.series)

@@ -148,9 +148,8 @@ std::string panel_text(const PlotPanel& panel, const Axis& x, double top, bool l
                      kWidth - kLeft - kRight, kPanelHeight, kAxis) +
          "\n";
   const double middle = top + kPanelHeight / 2;
-  const std::string turn = fmt::format(R"( transform="rotate(-90 18 {:.1f})") ", middle);
-                           return out +
-                           text_at(18, middle, "middle", panel.y_label, turn.c_str());
+  const std::string turn = fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", middle);
+  return out + text_at(18, middle, "middle", panel.y_label, turn.c_str());
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ void save_set(const fs::path& stem, const SampleSet& set, const json& more) {
   values["evaluations"] = set.evaluations;
   values["acceptance"] = set.acceptance;
   values["step_size"] = set.step_size;
-  values["points"] = set.points;
+  values["trace_steps"] = set.trace_steps;
+  values["trace_temperature"] = set.trace_temperature;
   values["draws"] = set.draw_count;
   write_file(with_end(stem, ".json"), values.dump(1) + "\n");
 }
@@ -67,7 +68,9 @@ SampleSet load_set(const fs::path& stem) {
     set.evaluations = values.at("evaluations").get<std::vector<int64_t>>();
     set.acceptance = values.at("acceptance").get<std::vector<float>>();
     set.step_size = values.at("step_size").get<std::vector<float>>();
-    set.points = values.at("points").get<int64_t>();
+    set.trace_steps = values.at("trace_steps").get<std::vector<int64_t>>();
+    set.trace_temperature = values.at("trace_temperature").get<std::vector<double>>();
+    set.points = static_cast<int64_t>(set.trace_steps.size());
     set.draw_count = values.at("draws").get<int64_t>();
     const auto shape = values.at("shape").get<std::vector<int64_t>>();
     const auto n = static_cast<int64_t>(set.seeds.size());
@@ -87,6 +90,7 @@ SampleSet load_set(const fs::path& stem) {
   }
   for (const size_t size : {set.energy.size(), set.sigma.size(), set.evaluations.size()})
     if (size != set.seeds.size()) fail_damaged(path, "lists of unequal length");
+  if (set.trace_temperature.size() != set.trace_steps.size()) fail_damaged(path, "lists of unequal length");
   for (const size_t size : {set.acceptance.size(), set.step_size.size()})
     if (size != 0 && size != set.seeds.size()) fail_damaged(path, "lists of unequal length");
   return set;
@@ -143,6 +147,8 @@ SampleSet selected(std::span<const SampleSet> sets, std::span<const uint64_t> se
   }
   out.points = sets[0].points;
   out.draw_count = sets[0].draw_count;
+  out.trace_steps = sets[0].trace_steps;
+  out.trace_temperature = sets[0].trace_temperature;
   return out;
 }
 
@@ -171,7 +177,7 @@ void SampleStore::check_parameters(const fs::path& path) const {
 void SampleStore::keep(SampleSet set) {
   if (!sets_.empty()) {
     const SampleSet& first = sets_.front();
-    if (set.points != first.points || set.draw_count != first.draw_count ||
+    if (set.trace_steps != first.trace_steps || set.draw_count != first.draw_count ||
         set.x.shape().with_n(1) != first.x.shape().with_n(1))
       fail("remove the folder, or use --force to start again", "{}: batches of samples that differ in form",
            folder_.string());

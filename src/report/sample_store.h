@@ -24,6 +24,8 @@ struct SampleSet {
   std::vector<float> energy_trace, sigma_trace;  // (N x points); NaN where a sample had finished
   std::vector<float> draws;                      // (N x draws): energies after burn-in
   int64_t points = 0, draw_count = 0;            // columns of the three above
+  std::vector<int64_t> trace_steps;              // (points) and the temperature of each
+  std::vector<double> trace_temperature;
 };
 
 // The samples of the given seeds, in their order, from wherever they lie in `sets`. Throws when one is

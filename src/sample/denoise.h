@@ -1,7 +1,6 @@
 // Blind denoising: the network removes noise of a level it is not told.
 #pragma once
 
-#include <atomic>
 #include <vector>
 
 #include "engine/engine.h"

@@ -11,7 +11,8 @@ struct HmcOptions {
   double eps = 0.05;      // first leapfrog step; adapted per chain
   int64_t leapfrog = 10;  // leapfrog steps a proposal, each a gradient evaluation
   double target = 0.65;   // acceptance aimed at
-  int64_t burn_in = 500;  // steps with adaptation; 0 keeps eps as it is
+  int64_t burn_in = -1;   // steps with adaptation; 0 keeps eps as it is, -1: half of them at one temperature,
+                          // all of them when the temperature changes
   bool jump = true;       // ends with x - sigma0² grad_x
 };
 HmcOptions mala_options();  // one leapfrog step, target 0.574, eps 0.02

@@ -19,7 +19,7 @@ Samples annealed_langevin(const Run& run, std::span<const double> temperatures,
 struct FixedTemperatureOptions {
   double temperature = 1;
   int64_t steps = 1000;
-  int64_t burn_in = 500;  // steps left out of energy_draws
+  int64_t burn_in = -1;  // steps left out of energy_draws; -1: half of them
 };
 
 // The single-noise experiment: annealed_langevin at one temperature, with energies for the diagnostics.

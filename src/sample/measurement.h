@@ -42,15 +42,25 @@ Mask box_mask(int64_t size, int64_t x, int64_t y, int64_t width, int64_t height)
 Mask random_mask(int64_t size, double share, std::span<const uint64_t> seeds);
 // images with the hidden pixels replaced by 0.5, whatever they were (also NaN).
 Tensor hide(ConstTensorView images, const Mask& mask);
+// Copies the known pixels of images to out.
+void show(ConstTensorView images, const Mask& mask, TensorView out);
 
 // Missing pixels: y is the image with hidden pixels at 0.5; M⁺y has 0 there.
 std::unique_ptr<LinearMeasurement> mask_measurement(Mask mask);
 // Super-resolution: y is the mean of every factor x factor block. Usage error unless factor divides the size.
 std::unique_ptr<LinearMeasurement> block_mean_measurement(int64_t factor);
-// Deblurring: y = kernel * x, with the image wrapped round its edges. Frequencies that the kernel weakens
-// below `threshold` of its strongest count as not measured. kernel: rows x columns, odd, not all zero.
-std::unique_ptr<LinearMeasurement> blur_measurement(std::vector<float> kernel, int64_t rows, int64_t columns,
+
+// A blur: odd numbers of rows and columns, the centre in the middle.
+struct Kernel {
+  int64_t rows = 0, columns = 0;
+  std::vector<float> values;  // rows x columns
+};
+Kernel gaussian_kernel(double sigma);  // cut off at 3 sigma, sums to 1
+Kernel box_kernel(int64_t size);       // a mean over size x size pixels
+// Deblurring: y = kernel * x for images of size x size pixels, wrapped round their edges. Frequencies that
+// the kernel weakens below `threshold` of its strongest count as not measured. Usage errors: an even, too
+// large or all-zero kernel.
+std::unique_ptr<LinearMeasurement> blur_measurement(const Kernel& kernel, int64_t size,
                                                     double threshold = 0.1);
-std::vector<float> gaussian_kernel(double sigma, int64_t& size);  // size x size, sums to 1; size is set
 
 }  // namespace mdsm

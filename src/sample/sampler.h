@@ -64,7 +64,15 @@ struct Samples {
 };
 
 // Streams of a sample: what is drawn, and at which step. Values are part of the reproducibility promise.
-enum class Draw : uint64_t { start = 0, step = 1, momentum = 2, accept = 3, clamped = 4, jitter = 5 };
+enum class Draw : uint64_t {
+  start = 0,
+  step = 1,
+  momentum = 2,
+  accept = 3,
+  clamped = 4,
+  jitter = 5,
+  mask = 6
+};
 RandomStream sample_stream(uint64_t seed, Draw draw, uint64_t step = 0);
 
 // (N,C,H,W): 0.5 + sigma n, n from the start stream of each seed.

@@ -66,8 +66,9 @@ void SamplerOptions::declare(OptionSet& options, const Names& samplers) {
   };
   sampler_ = samplers.front();
   options.group("Sampler");
-  options.add("sampler", sampler_, "how samples are drawn (docs/sampling.md compares them)")
-      .choices(samplers);
+  if (samplers.size() > 1)
+    options.add("sampler", sampler_, "how samples are drawn (docs/sampling.md compares them)")
+        .choices(samplers);
   options
       .add("steps", steps_,
            "steps of a sample; ode: intervals; fast: most gradient evaluations; 0 = the sampler's own number")
@@ -228,13 +229,15 @@ OdeOptions SamplerOptions::ode_options() const {
           .jump = jump_};
 }
 
+std::optional<Tensor> SamplerOptions::start(const Spec& spec, std::span<const uint64_t> seeds) const {
+  if (sampler_ == "ode" || start_sigma_ == 1) return std::nullopt;
+  return start_images(spec, seeds, start_sigma_);
+}
+
 Samples SamplerOptions::draw(const Run& given) const {
   Run run = given;
-  Tensor start;
-  if (!run.start && sampler_ != "ode" && start_sigma_ != 1) {
-    start = start_images(run.engine.spec(), run.seeds, start_sigma_);
-    run.start = start;
-  }
+  const std::optional<Tensor> own = start(run.engine.spec(), run.seeds);
+  if (!run.start && own) run.start = own->view();
   if (sampler_ == "fast") return fast_blind(run, fast_options());
   if (sampler_ == "ode") return ode(run, ode_options());
   if (sampler_ == "langevin")

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class SamplerOptions {
   void resolve(OptionSet& options, const Model& model);
 
   Samples draw(const Run& run) const;
+  // Where the samples start; nothing where the sampler's own start is the one wanted.
+  std::optional<Tensor> start(const Spec& spec, std::span<const uint64_t> seeds) const;
 
   const std::string& sampler() const { return sampler_; }
   // Whether all steps are at one temperature, so that R-hat and the effective sample size mean something.

@@ -88,6 +88,16 @@ std::vector<uint8_t> Fitting::fit_hidden(std::span<const uint8_t> hidden) const 
   return out;
 }
 
+bool Fitting::covers(std::span<const uint8_t> hidden) const {
+  const int64_t left = (picture_.width - cropped_.width) / 2, top = (picture_.height - cropped_.height) / 2;
+  for (int64_t y = 0; y < picture_.height; ++y)
+    for (int64_t x = 0; x < picture_.width; ++x) {
+      const bool inside = x >= left && x < left + cropped_.width && y >= top && y < top + cropped_.height;
+      if (!inside && hidden[static_cast<size_t>(y * picture_.width + x)]) return false;
+    }
+  return true;
+}
+
 Image Fitting::coloured(const Image& picture) const {
   check_picture(picture);
   return network_.c == 1 ? to_grey(picture) : to_rgb(picture);

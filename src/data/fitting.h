@@ -24,6 +24,9 @@ class Fitting {
   // network (H x W) that a hidden one has any part in.
   std::vector<uint8_t> fit_hidden(std::span<const uint8_t> hidden) const;
 
+  // Whether every hidden pixel lies in the part that the network sees; a crop leaves some out.
+  bool covers(std::span<const uint8_t> hidden) const;
+
   // The picture in the network's colours with the fitted part replaced by result (C,H,W).
   Image put_back(std::span<const float> result, const Image& picture) const;
   // The picture in the network's colours.

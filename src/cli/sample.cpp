@@ -158,7 +158,7 @@ json Sample::summary_of(const SampleSet& set) const {
       {"n", n},
       {"seeds", seeds_text(set.seeds)},
       {"sampler", sampler_.sampler()},
-      {"steps", set.trace_steps.empty() ? 0 : set.trace_steps.back()},
+      {"steps", last_step(set)},
       {"gradient_evaluations", evaluations},
       {"gradient_evaluations_per_sample", static_cast<double>(evaluations) / static_cast<double>(n)},
       {"energy", mean(set.energy)},

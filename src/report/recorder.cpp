@@ -33,10 +33,19 @@ Spread spread(const std::vector<float>& table, int64_t points, int64_t point) {
   return {mean, quantile(0.1), quantile(0.9)};
 }
 
+// Points up to the last one at which a sample was still moving.
+int64_t used_points(const SampleSet& set) {
+  int64_t used = 0;
+  for (size_t at = 0; at < set.energy_trace.size(); ++at)
+    if (!std::isnan(set.energy_trace[at])) used = std::max(used, static_cast<int64_t>(at) % set.points + 1);
+  return used;
+}
+
 PlotSeries spread_series(const SampleSet& set, const std::vector<float>& table, const char* colour) {
   PlotSeries series;
   series.colour = colour;
-  for (int64_t point = 0; point < set.points; ++point) {
+  const int64_t used = used_points(set);
+  for (int64_t point = 0; point < used; ++point) {
     const Spread at = spread(table, set.points, point);
     series.x.push_back(static_cast<double>(set.trace_steps[static_cast<size_t>(point)]));
     series.y.push_back(at.mean);
@@ -157,6 +166,11 @@ std::string trace_plot(const SampleSet& set, const std::string& title) {
   }
   plot.panels.push_back({"noise level", true, {spread_series(set, set.sigma_trace, "#2e7d4f")}});
   return svg(plot);
+}
+
+int64_t last_step(const SampleSet& set) {
+  const int64_t used = used_points(set);
+  return used > 0 ? set.trace_steps[static_cast<size_t>(used - 1)] : -1;
 }
 
 }  // namespace mdsm

@@ -62,5 +62,7 @@ class Trajectory {
 // Energy, temperature and noise level against the step, as SVG: mean over the samples, and the band in which
 // eight of ten lie.
 std::string trace_plot(const SampleSet& set, const std::string& title);
+// The last step at which a sample was still moving; -1 without a trace.
+int64_t last_step(const SampleSet& set);
 
 }  // namespace mdsm

@@ -3,6 +3,7 @@
 #include "report/sample_store.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -34,6 +35,14 @@ std::vector<float> read_floats(const fs::path& path, const std::vector<int64_t>&
   return std::move(*values);
 }
 
+// JSON has no word for "not a number"; null stands for it.
+std::vector<float> floats(const json& list) {
+  std::vector<float> values;
+  for (const json& value : list)
+    values.push_back(value.is_null() ? std::numeric_limits<float>::quiet_NaN() : value.get<float>());
+  return values;
+}
+
 void save_set(const fs::path& stem, const SampleSet& set, const json& more) {
   const Shape& s = set.x.shape();
   write_npy(with_end(stem, ".npy"), {s.n, s.c, s.h, s.w}, set.x.values());
@@ -63,11 +72,11 @@ SampleSet load_set(const fs::path& stem) {
   SampleSet set;
   try {
     set.seeds = values.at("seeds").get<std::vector<uint64_t>>();
-    set.energy = values.at("energy").get<std::vector<float>>();
-    set.sigma = values.at("sigma").get<std::vector<float>>();
+    set.energy = floats(values.at("energy"));
+    set.sigma = floats(values.at("sigma"));
     set.evaluations = values.at("evaluations").get<std::vector<int64_t>>();
-    set.acceptance = values.at("acceptance").get<std::vector<float>>();
-    set.step_size = values.at("step_size").get<std::vector<float>>();
+    set.acceptance = floats(values.at("acceptance"));
+    set.step_size = floats(values.at("step_size"));
     set.trace_steps = values.at("trace_steps").get<std::vector<int64_t>>();
     set.trace_temperature = values.at("trace_temperature").get<std::vector<double>>();
     set.points = static_cast<int64_t>(set.trace_steps.size());
@@ -94,12 +103,6 @@ SampleSet load_set(const fs::path& stem) {
   for (const size_t size : {set.acceptance.size(), set.step_size.size()})
     if (size != 0 && size != set.seeds.size()) fail_damaged(path, "lists of unequal length");
   return set;
-}
-
-void remove_set(const fs::path& stem) {
-  std::error_code error;
-  for (const char* end : {".json", ".npy", "-trace.npy", "-draws.npy"})
-    fs::remove(with_end(stem, end), error);
 }
 
 struct Place {
@@ -165,9 +168,13 @@ SampleStore::SampleStore(fs::path folder, json parameters, bool resume, bool for
   read_existing();
 }
 
-void SampleStore::check_parameters(const fs::path& path) const {
-  const json found = read_json(path).value("parameters", json::object());
+json SampleStore::parameters_in(const fs::path& path) const {
+  json found = read_json(path).value("parameters", json::object());
   if (!found.is_object()) fail_damaged(path, "no parameters");
+  return found;
+}
+
+void SampleStore::check_parameters(const json& found) const {
   for (const auto& [key, value] : parameters_.items())
     if (found.value(key, json()) != value)
       fail("use the options it was started with, or another --out", "{}: {} is {} there, but {} here",
@@ -186,14 +193,16 @@ void SampleStore::keep(SampleSet set) {
   sets_.push_back(std::move(set));
 }
 
+// The parts belong to the last call. Where they are of other parameters than the whole set, that call was to
+// replace it (--force) and did not come to its end.
 void SampleStore::read_existing() {
   std::error_code error;
-  if (fs::exists(folder_ / "samples.json", error)) {
-    check_parameters(folder_ / "samples.json");
-    keep(load_set(folder_ / kSamples));
-  }
-  if (!fs::exists(parts() / "run.json", error)) return;
-  check_parameters(parts() / "run.json");
+  const fs::path whole = folder_ / "samples.json", run = parts() / "run.json";
+  const bool has_whole = fs::exists(whole, error), has_parts = fs::exists(run, error);
+  const json current = parameters_in(has_parts ? run : whole);
+  check_parameters(current);
+  if (has_whole && parameters_in(whole) == current) keep(load_set(folder_ / kSamples));
+  if (!has_parts) return;
   std::vector<fs::path> stems;
   for (const auto& entry : fs::directory_iterator(parts(), error))
     if (entry.path().extension() == ".json" && entry.path().filename() != "run.json")
@@ -212,14 +221,21 @@ std::vector<uint64_t> SampleStore::missing(std::span<const uint64_t> seeds) cons
 }
 
 void SampleStore::begin() {
+  std::error_code error;
+  made_ = fs::exists(folder_, error) ? Made::parts : Made::folder;
   make_folder(folder_);
-  if (force_) {
-    std::error_code error;
-    fs::remove_all(parts(), error);
-    remove_set(folder_ / kSamples);
-  }
+  if (force_) fs::remove_all(parts(), error);
+  if (fs::exists(parts(), error)) made_ = Made::nothing;
   make_folder(parts());
   write_file(parts() / "run.json", json{{"parameters", parameters_}}.dump(1) + "\n");
+}
+
+// A run that failed before its first batch leaves nothing behind.
+SampleStore::~SampleStore() {
+  if (made_ == Made::nothing || next_part_ > 0) return;
+  std::error_code error;
+  fs::remove_all(parts(), error);
+  if (made_ == Made::folder) fs::remove(folder_, error);  // only if it is empty
 }
 
 void SampleStore::add(SampleSet part) {
@@ -238,9 +254,12 @@ SampleSet SampleStore::all(std::span<const uint64_t> seeds) const {
 }
 
 void SampleStore::finish(const SampleSet& all, const json& summary) {
-  save_set(folder_ / kSamples, all, {{"parameters", parameters_}, {"summary", summary}});
   std::error_code error;
+  if (all.points == 0) fs::remove(folder_ / "samples-trace.npy", error);
+  if (all.draw_count == 0) fs::remove(folder_ / "samples-draws.npy", error);
+  save_set(folder_ / kSamples, all, {{"parameters", parameters_}, {"summary", summary}});
   fs::remove_all(parts(), error);
+  made_ = Made::nothing;
 }
 
 }  // namespace mdsm

@@ -35,9 +35,12 @@ SampleSet selected(std::span<const SampleSet> sets, std::span<const uint64_t> se
 class SampleStore {
  public:
   // Refuses a folder that holds samples already, unless one of these says what to do with them: `resume` goes
-  // on with them when the parameters are equal, `force` removes them. Nothing is written or removed before
-  // begin().
+  // on with them when the parameters are equal, `force` replaces them in the end. Nothing is written or
+  // removed before begin().
   SampleStore(fs::path folder, nlohmann::json parameters, bool resume, bool force);
+  ~SampleStore();
+  SampleStore(const SampleStore&) = delete;
+  SampleStore& operator=(const SampleStore&) = delete;
 
   // Those of the seeds that neither an earlier call nor this one has drawn.
   std::vector<uint64_t> missing(std::span<const uint64_t> seeds) const;
@@ -52,9 +55,11 @@ class SampleStore {
   const fs::path& folder() const { return folder_; }
 
  private:
+  enum class Made { nothing, parts, folder };  // by begin()
   fs::path parts() const { return folder_ / "parts"; }
   void read_existing();
-  void check_parameters(const fs::path& path) const;
+  nlohmann::json parameters_in(const fs::path& path) const;
+  void check_parameters(const nlohmann::json& found) const;
   void keep(SampleSet set);
 
   fs::path folder_;
@@ -62,6 +67,7 @@ class SampleStore {
   std::vector<SampleSet> sets_;
   std::unordered_set<uint64_t> done_;
   bool force_ = false;
+  Made made_ = Made::nothing;
   size_t next_part_ = 0;
 };
 

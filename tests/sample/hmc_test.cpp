@@ -95,6 +95,33 @@ TEST(Mala, LeavesTheDistributionInvariant) {
   expect_invariant(options, 0.3, 0.9);
 }
 
+TEST(Hmc, LeavesAnyTemperatureInvariant) {
+  GaussianEngine engine;
+  engine.coupling = 0;
+  const size_t n = 3000;
+  const auto seeds = seeds_from(0, n);
+  for (const double t : {0.1, 10.0}) {
+    Tensor start(engine.spec().input(static_cast<int64_t>(n)));
+    RandomStream(5, Purpose::check).fill_normal(start.values());
+    for (int64_t i = 0; i < start.shape().count(); ++i) {
+      const auto j = static_cast<size_t>(i % kPixels);
+      start.data()[i] =
+          static_cast<float>(engine.mean[j] + start.data()[i] * std::sqrt(t / engine.precision[j]));
+    }
+    HmcOptions options;
+    options.eps = 0.5, options.leapfrog = 4, options.burn_in = 0, options.jump = false;
+    const auto samples = hmc({engine, seeds, start.view()}, constant_schedule(t, 12), options);
+    double sum = 0;  // of squares that should all have mean 1
+    for (int64_t i = 0; i < start.shape().count(); ++i) {
+      const auto j = static_cast<size_t>(i % kPixels);
+      sum += std::pow(samples.x.data()[i] - engine.mean[j], 2) * engine.precision[j] / t;
+    }
+    const double count = static_cast<double>(start.shape().count());
+    EXPECT_NEAR(sum / count, 1, 5 * std::sqrt(2 / count)) << t;
+    EXPECT_LT(mean_of(samples.acceptance), 0.9) << t;
+  }
+}
+
 TEST(Leapfrog, GoesBackTheWayItCame) {
   MixtureEngine engine(3, 0.7, 0.8);
   const auto seeds = seeds_from(0, 3);

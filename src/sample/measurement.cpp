@@ -136,7 +136,7 @@ std::unique_ptr<LinearMeasurement> blur_measurement(const Kernel& kernel, int64_
 
 Kernel gaussian_kernel(double sigma) {
   check_positive(sigma, "the width of the blur");
-  check_range(sigma, 0, 1000, "the width of the blur");
+  check_range(sigma, 0, 100, "the width of the blur");
   const int64_t reach = static_cast<int64_t>(std::ceil(3 * sigma)), side = 2 * reach + 1;
   Kernel kernel{side, side, {}};
   double sum = 0;

@@ -46,7 +46,7 @@ fs::path PictureJob::result(int64_t picture, int64_t version, int64_t versions) 
   return name += ".png";
 }
 
-void PictureJob::prepare_output(int64_t versions) const {
+void PictureJob::prepare_output(int64_t versions) {
   std::error_code error;
   if (fs::exists(out_, error) && !fs::is_directory(out_, error)) fail("name a folder", "{}: is a file", out_);
   const fs::path figure = fs::path(out_) / "figure.png", report = fs::path(out_) / (command_ + ".json");
@@ -60,7 +60,13 @@ void PictureJob::prepare_output(int64_t versions) const {
                    pictures_.labels[static_cast<size_t>(i)]);
       check_output(path, force_);
     }
+  made_folder_ = !fs::exists(out_, error);
   make_folder(out_);
+}
+
+PictureJob::~PictureJob() {
+  std::error_code error;
+  if (made_folder_) fs::remove(out_, error);  // refuses a folder that is not empty
 }
 
 void PictureJob::write_result(int64_t picture, int64_t version, int64_t versions, const Image& image,

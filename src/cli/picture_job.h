@@ -22,6 +22,10 @@ class PictureJob {
   // command: name of the report file, and the default of --out.
   explicit PictureJob(std::string command) : command_(std::move(command)), out_(command_) {}
 
+  ~PictureJob();  // a job that failed before its first result leaves no empty folder behind
+  PictureJob(const PictureJob&) = delete;
+  PictureJob& operator=(const PictureJob&) = delete;
+
   void declare_pictures(OptionSet& options);  // images by place, the model, --data and the fitting
   void declare_output(OptionSet& options);    // the engine, --out, --scale, --force, --json
 
@@ -34,7 +38,7 @@ class PictureJob {
 
   // Before the work: refuses results that exist already (without --force), then makes the folder.
   // versions: results of each picture; 0: one, under the name of the picture itself.
-  void prepare_output(int64_t versions) const;
+  void prepare_output(int64_t versions);
   fs::path result(int64_t picture, int64_t version, int64_t versions) const;
   void write_result(int64_t picture, int64_t version, int64_t versions, const Image& image,
                     const std::map<std::string, std::string>& text) const;
@@ -53,7 +57,7 @@ class PictureJob {
   std::string command_, out_;
   std::vector<std::string> images_;
   int64_t scale_ = 2;
-  bool force_ = false, json_ = false;
+  bool force_ = false, json_ = false, made_folder_ = false;
   Pictures pictures_;
   DataOptions fit_;
 };

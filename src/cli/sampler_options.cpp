@@ -11,6 +11,8 @@ namespace {
 using nlohmann::json;
 using Names = std::vector<std::string>;
 
+constexpr double kMaxTemperature = 1e6;
+
 // Which samplers an option belongs to; one that is not listed belongs to all.
 const std::map<std::string, Names>& owners() {
   static const Names tempered = {"annealed", "mala", "hmc"}, chains = {"langevin", "mala", "hmc"};
@@ -77,12 +79,13 @@ void SamplerOptions::declare(OptionSet& options, const Names& samplers) {
   if (offered("schedule")) {
     options.add("schedule", schedule_, "exp, linear, constant, or a file with one temperature a step")
         .meta("exp|linear|constant|FILE");
-    options.add("temperature-high", high_, "temperature of the hot phase").range(0, 1e6);
-    options.add("temperature-low", low_, "temperature where cooling ends").range(0, 1e6);
+    options.add("temperature-high", high_, "temperature of the hot phase").range(0, kMaxTemperature);
+    options.add("temperature-low", low_, "temperature where cooling ends").range(0, kMaxTemperature);
     options.add("steps-hot", hot_, "steps at the high temperature").range(0, 1e7);
     options.add("steps-cool", cool_, "steps from high to low").range(0, 1e7);
     options.add("steps-end", end_, "steps from low to 0").range(0, 1e7);
-    options.add("temperature", temperature_, "of langevin, and of --schedule constant").range(0, 1e6);
+    options.add("temperature", temperature_, "of langevin, and of --schedule constant")
+        .range(0, kMaxTemperature);
   }
   if (offered("burn-in"))
     options.add("burn-in", burn_in_, "first steps, which adapt eps and are left out of R-hat and ESS")
@@ -170,6 +173,9 @@ void SamplerOptions::make_temperatures(const OptionSet& options) {
     const std::string text = read_text(schedule_);
     temperatures_ = parse_schedule(text, schedule_);
     schedule_hash_ = content_hash(text.data(), text.size());
+    if (const auto hottest = std::ranges::max_element(temperatures_); *hottest > kMaxTemperature)
+      fail_usage(fmt::format("use {} or less", kMaxTemperature), "{}: a temperature of {}", schedule_,
+                 *hottest);
     return;
   }
   if (steps_ > 0) {

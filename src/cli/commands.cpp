@@ -5,6 +5,10 @@ namespace mdsm::cli {
 std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_train());
+  commands.push_back(make_sample());
+  commands.push_back(make_denoise());
+  commands.push_back(make_inpaint());
+  commands.push_back(make_restore());
   commands.push_back(make_data());
   commands.push_back(make_describe());
   commands.push_back(make_energy());

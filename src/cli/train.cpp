@@ -10,12 +10,12 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "core/stop_flag.h"
 #include "core/threads.h"
 #include "data/data_options.h"
 #include "engine/native/native_engine.h"
 #include "train/memory.h"
 #include "train/session.h"
-#include "train/stop_flag.h"
 
 namespace mdsm::cli {
 namespace {

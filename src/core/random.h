@@ -20,6 +20,7 @@ enum class Purpose : uint32_t {
   added_noise = 7,
   check = 8,
   sampling = 9,
+  hidden_pixels = 10,
 };
 
 class RandomStream {

@@ -14,25 +14,6 @@
 namespace mdsm {
 namespace {
 
-std::vector<fs::path> image_files(const fs::path& root) {
-  std::vector<fs::path> files;
-  try {
-    for (auto it = fs::recursive_directory_iterator(root); it != fs::recursive_directory_iterator(); ++it) {
-      if (it->path().filename().string().starts_with('.'))
-        it.disable_recursion_pending();
-      else if (is_image_name(it->path()) && it->is_regular_file())
-        files.push_back(it->path().lexically_relative(root));
-    }
-  } catch (const fs::filesystem_error& error) {
-    fail("check its permissions", "{}: cannot be listed: {}", root.string(), error.code().message());
-  }
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
-    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
-                                        [](const auto& x, const auto& y) { return x.native() < y.native(); });
-  });
-  return files;
-}
-
 fs::path split_root(const SourceRequest& request) {
   const fs::path& root = request.path;
   if (!fs::is_directory(root / "train") && !fs::is_directory(root / "test")) return root;
@@ -85,6 +66,25 @@ void check_same(const Shape& first, const Shape& shape, const std::string& first
 }
 
 }  // namespace
+
+std::vector<fs::path> image_files(const fs::path& root) {
+  std::vector<fs::path> files;
+  try {
+    for (auto it = fs::recursive_directory_iterator(root); it != fs::recursive_directory_iterator(); ++it) {
+      if (it->path().filename().string().starts_with('.'))
+        it.disable_recursion_pending();
+      else if (is_image_name(it->path()) && it->is_regular_file())
+        files.push_back(it->path().lexically_relative(root));
+    }
+  } catch (const fs::filesystem_error& error) {
+    fail("check its permissions", "{}: cannot be listed: {}", root.string(), error.code().message());
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                        [](const auto& x, const auto& y) { return x.native() < y.native(); });
+  });
+  return files;
+}
 
 bool is_image_name(const fs::path& file) {
   std::string end = file.extension().string();

@@ -48,6 +48,8 @@ bool is_idx_folder(const fs::path& folder);
 bool is_cifar10_folder(const fs::path& folder);
 bool is_svhn_folder(const fs::path& folder);
 bool is_image_name(const fs::path& file);
+// PNG and JPEG files below a folder, in the order of their names, relative to it.
+std::vector<fs::path> image_files(const fs::path& root);
 
 // 0 .. 9 as names.
 std::vector<std::string> digit_names();

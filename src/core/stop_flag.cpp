@@ -1,4 +1,4 @@
-#include "train/stop_flag.h"
+#include "core/stop_flag.h"
 
 #include <csignal>
 

@@ -1,0 +1,170 @@
+// mdsm denoise: removes noise of a level it is not told, in one jump or in several steps.
+#include <algorithm>
+#include <cmath>
+
+#include "cli/command.h"
+#include "cli/picture_job.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "sample/denoise.h"
+
+namespace mdsm::cli {
+namespace {
+
+using nlohmann::json;
+
+json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
+
+class Denoise : public Command {
+ public:
+  const char* name() const override { return "denoise"; }
+  const char* summary() const override { return "Remove noise of unknown strength from pictures"; }
+  void declare(OptionSet& options) override;
+  int run(OptionSet& options) override;
+
+ private:
+  void fit_all(const Spec& spec);
+  void work(Engine& engine, int64_t first, int64_t count, const std::map<std::string, std::string>& text);
+  json parameters(const Model& model) const;
+  void write_figure(const std::map<std::string, std::string>& text) const;
+  void print() const;
+
+  PictureJob job_{"denoise"};
+  DenoiseOptions denoise_;
+  double add_noise_ = 0;
+  int64_t seed_ = 0;
+  std::vector<Fitting> fittings_;
+  Tensor clean_, noisy_, result_;  // (N,C,H,W) at the network's size
+  std::vector<double> sigma_, before_, after_;
+};
+
+void Denoise::declare(OptionSet& options) {
+  job_.declare_pictures(options);
+  options.group("Denoising");
+  options
+      .add("steps", denoise_.steps,
+           "1: one jump, the best guess; more: partial steps before it, sharper but further from the truth")
+      .range(1, 100000);
+  options.add("share", denoise_.share, "part of the noise that each partial step removes").range(0.001, 1);
+  options.add("add-noise", add_noise_, "put Gaussian noise of this strength on the pictures first")
+      .range(0, 100);
+  options.add("seed", seed_, "of the added noise, and of data drawn by chance").range(0, 9e15);
+  job_.declare_output(options);
+  options.example("mdsm denoise noisy/ --model runs/00000 --out clean");
+  options.example(
+      "mdsm denoise --data fashion-mnist --split test --limit 8 --model runs/00000 --add-noise 0.3");
+}
+
+void Denoise::fit_all(const Spec& spec) {
+  const int64_t n = job_.count();
+  clean_ = Tensor(spec.input(n));
+  noisy_ = Tensor(spec.input(n));
+  result_ = Tensor(spec.input(n));
+  for (int64_t i = 0; i < n; ++i) {
+    const Image picture = job_.pictures().read(static_cast<size_t>(i));
+    fittings_.emplace_back(picture, spec.input(1), job_.fit_options(),
+                           job_.pictures().labels[static_cast<size_t>(i)]);
+    std::ranges::copy(fittings_.back().fit(picture), clean_.view().image(i).begin());
+    const auto noisy = noisy_.view().image(i), clean = clean_.view().image(i);
+    RandomStream(static_cast<uint64_t>(seed_), Purpose::added_noise, static_cast<uint64_t>(i))
+        .fill_normal(noisy);
+    for (size_t k = 0; k < noisy.size(); ++k)
+      noisy[k] = add_noise_ > 0 ? clean[k] + static_cast<float>(add_noise_) * noisy[k] : clean[k];
+  }
+}
+
+void Denoise::work(Engine& engine, int64_t first, int64_t count,
+                   const std::map<std::string, std::string>& text) {
+  Denoised found = denoise(engine, noisy_.view().images(first, count), denoise_);
+  for (float& value : found.x.values()) value = std::clamp(value, 0.0f, 1.0f);
+  std::ranges::copy(found.x.values(), result_.view().images(first, count).values().begin());
+  sigma_.insert(sigma_.end(), found.sigma.begin(), found.sigma.end());
+  if (add_noise_ > 0) {
+    const ConstTensorView truth = clean_.view().images(first, count);
+    for (const double value : psnr(noisy_.view().images(first, count), truth)) before_.push_back(value);
+    for (const double value : psnr(found.x, truth)) after_.push_back(value);
+  }
+  for (int64_t i = first; i < first + count; ++i) {
+    const Image picture = job_.pictures().read(static_cast<size_t>(i));
+    job_.write_result(i, 0, 0, fittings_[static_cast<size_t>(i)].put_back(result_.view().image(i), picture),
+                      text);
+  }
+}
+
+json Denoise::parameters(const Model& model) const {
+  json values = model_parameters(job_.use.model, model);
+  values.update({{"command", "denoise"}, {"steps", denoise_.steps}});
+  if (denoise_.steps > 1) values["share"] = denoise_.share;
+  if (add_noise_ > 0) values.update({{"add-noise", add_noise_}, {"seed", seed_}});
+  return values;
+}
+
+void Denoise::write_figure(const std::map<std::string, std::string>& text) const {
+  const int64_t shown = std::min(job_.count(), PictureJob::kMaxInFigure);
+  std::vector<const Tensor*> rows = {&noisy_, &result_};
+  if (add_noise_ > 0) rows.insert(rows.begin(), &clean_);
+  Tensor cells(clean_.shape().with_n(shown * static_cast<int64_t>(rows.size())));
+  float* at = cells.data();
+  for (const Tensor* row : rows) at = std::ranges::copy(row->view().images(0, shown).values(), at).out;
+  job_.write_figure(cells, shown, text);
+}
+
+void Denoise::print() const {
+  const bool demo = add_noise_ > 0;
+  fmt::print("{:<40} noise level{}\n", "picture", demo ? "  PSNR before  after" : "");
+  const auto line = [&](const std::string& label, double level, double before, double after) {
+    fmt::print("{:<40} {:>11.4f}", label, level);
+    if (demo) fmt::print("  {:>11.2f}  {:.2f}", before, after);
+    fmt::print("\n");
+  };
+  const auto mean = [](const std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    return values.empty() ? 0 : sum / static_cast<double>(values.size());
+  };
+  for (size_t i = 0; i < std::min(sigma_.size(), PictureJob::kMaxListed); ++i) {
+    const std::string fitted = fittings_[i].text();
+    line(job_.pictures().names[i].string(), sigma_[i], demo ? before_[i] : 0, demo ? after_[i] : 0);
+    if (!fitted.empty()) fmt::print("  {}\n", fitted);
+  }
+  if (sigma_.size() > PictureJob::kMaxListed)
+    fmt::print("... and {} more, all in denoise.json\n", sigma_.size() - PictureJob::kMaxListed);
+  if (sigma_.size() > 1)
+    line(fmt::format("mean of {}", sigma_.size()), mean(sigma_), mean(before_), mean(after_));
+  fmt::print("written to {}\n", job_.out());
+}
+
+int Denoise::run(OptionSet& options) {
+  if (denoise_.steps == 1 && options.given("share"))
+    fail_usage("use --steps 2 or more with it", "--share has no meaning for one jump");
+  const Model model = job_.use.load();
+  const Spec& spec = model.parameters.spec();
+  job_.data.seed = static_cast<uint64_t>(seed_);
+  job_.open();
+  fit_all(spec);
+  const auto engine = job_.use.make(model, std::min(job_.use.batch, job_.count()));
+  job_.prepare_output(0);
+  const json how = parameters(model);
+  in_batches("denoising", job_.count(), job_.use.batch, "pictures",
+             [&](int64_t first, int64_t count) { work(*engine, first, count, picture_text(how)); });
+  write_figure(picture_text(how, {{"Rows", add_noise_ > 0 ? "clean, noisy, denoised" : "given, denoised"}}));
+  json pictures = json::array();
+  for (size_t i = 0; i < sigma_.size(); ++i) {
+    json one = {{"name", job_.pictures().names[i].string()},
+                {"from", job_.pictures().labels[i]},
+                {"noise_level", sigma_[i]},
+                {"fitted", fittings_[i].text()}};
+    if (add_noise_ > 0)
+      one.update({{"psnr_before", number_or_null(before_[i])}, {"psnr_after", number_or_null(after_[i])}});
+    pictures.push_back(one);
+  }
+  job_.write_report({{"parameters", how}, {"pictures", pictures}});
+  if (!job_.prints_json()) print();
+  return 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_denoise() { return std::make_unique<Denoise>(); }
+
+}  // namespace mdsm::cli

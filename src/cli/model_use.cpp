@@ -1,0 +1,68 @@
+#include "cli/model_use.h"
+
+#include <cstdio>
+
+#include "cli/engine_options.h"
+#include "cli/sampler_options.h"
+#include "cli/version.h"
+#include "core/error.h"
+#include "core/threads.h"
+#include "engine/native/native_engine.h"
+#include "train/memory.h"
+
+namespace mdsm::cli {
+
+using nlohmann::json;
+
+void ModelUse::declare_model(OptionSet& options) {
+  options.group("Model");
+  options.add("model", model, "model file or run folder").meta("MODEL");
+}
+
+void ModelUse::declare_engine(OptionSet& options) {
+  declare_engine_options(options, engine, threads);
+  options.add("batch", batch, "images computed at a time; makes no difference to the result").range(1, 1e6);
+}
+
+Model ModelUse::load() const {
+  if (model.empty())
+    fail_usage("train one with mdsm train, and name it with --model",
+               "no model given, and none comes with mdsm");
+  return load_model(model);
+}
+
+std::unique_ptr<Engine> ModelUse::make(const Model& loaded, int64_t largest_batch) const {
+  set_thread_count(static_cast<int>(threads));
+  if (engine.engine == "native") {
+    const Spec& spec = loaded.parameters.spec();
+    constexpr size_t kCopies = 8;  // of the batch, which samplers keep
+    const NativeMemory memory = native_memory(spec, largest_batch);
+    const size_t need = memory.parameters + memory.gradient +
+                        kCopies * sizeof(float) * static_cast<size_t>(spec.input(largest_batch).count());
+    const size_t available = available_memory();
+    if (available > 0 && need > available)
+      fail(fmt::format("use --batch {} or less", std::max<int64_t>(1, largest_batch / 2)),
+           "a batch of {} images needs about {} of memory, {} are available", largest_batch, bytes_text(need),
+           bytes_text(available));
+  }
+  return make_engine(engine, loaded.parameters);
+}
+
+json model_parameters(const std::string& path, const Model& model) {
+  const auto values = model.parameters.values();
+  return {{"model", path}, {"model-hash", content_hash(values.data(), values.size_bytes())}};
+}
+
+std::map<std::string, std::string> picture_text(const json& parameters,
+                                                std::map<std::string, std::string> more) {
+  const std::string version = version_text();
+  more["Software"] = version.substr(0, version.find('\n'));
+  more["mdsm"] = parameters.dump(-1, ' ', true, json::error_handler_t::replace);
+  return more;
+}
+
+void print_json(const json& values) {
+  fmt::print("{}\n", values.dump(2, ' ', false, json::error_handler_t::replace));
+}
+
+}  // namespace mdsm::cli

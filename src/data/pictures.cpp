@@ -1,0 +1,79 @@
+#include "data/pictures.h"
+
+#include <map>
+#include <memory>
+
+#include "core/error.h"
+#include "data/source.h"
+
+namespace mdsm {
+namespace {
+
+void add_file(Pictures& pictures, std::vector<fs::path>& files, const fs::path& file, const fs::path& name) {
+  pictures.names.push_back(fs::path(name).replace_extension());
+  pictures.labels.push_back(file.string());
+  files.push_back(file);
+}
+
+void check_different(const Pictures& pictures) {
+  std::map<fs::path, size_t> seen;
+  for (size_t i = 0; i < pictures.size(); ++i)
+    if (const auto [at, added] = seen.emplace(pictures.names[i], i); !added)
+      fail_usage("work on them in two calls with two output folders",
+                 "{} and {}: both would be written as {}", pictures.labels[at->second], pictures.labels[i],
+                 pictures.names[i].string() + ".png");
+}
+
+// "fashion-mnist", or the last part of a path.
+std::string short_name(const std::string& source) {
+  fs::path path = source.substr(0, source.find(':'));
+  if (path.filename().empty()) path = path.parent_path();
+  const std::string stem = path.stem().string();
+  return stem.empty() || stem == "." || stem == ".." ? "image" : stem;
+}
+
+}  // namespace
+
+Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit) {
+  Pictures pictures;
+  auto files = std::make_shared<std::vector<fs::path>>();
+  for (const fs::path path : paths) {
+    std::error_code error;
+    if (!fs::exists(path, error)) fail("check the path", "{}: no such file or folder", path.string());
+    if (!fs::is_directory(path, error)) {
+      add_file(pictures, *files, path, path.filename());
+      continue;
+    }
+    const auto found = image_files(path);
+    if (found.empty())
+      fail("name a folder with .png, .jpg or .jpeg files", "{}: no images in this folder", path.string());
+    for (const auto& file : found) add_file(pictures, *files, path / file, file);
+  }
+  if (limit > 0 && pictures.size() > static_cast<size_t>(limit)) {
+    pictures.names.resize(static_cast<size_t>(limit));
+    pictures.labels.resize(static_cast<size_t>(limit));
+  }
+  check_different(pictures);
+  pictures.read = [files](size_t i) { return read_image((*files)[i]); };
+  return pictures;
+}
+
+Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& options) {
+  const Shape shape = dataset->image_shape();
+  if (shape.c != 1 && shape.c != 3)
+    fail("use a set of grey or RGB images", "{}: images of {} channels cannot be written as pictures",
+         options.source, shape.c);
+  Pictures pictures;
+  for (int64_t i = 0; i < dataset->size(); ++i) {
+    pictures.names.push_back(fmt::format("{}-{}-{:05}", short_name(options.source), options.split, i));
+    pictures.labels.push_back(fmt::format("{} image {}", options.source, i));
+  }
+  pictures.read = [dataset, shape](size_t i) {
+    Tensor one(shape);
+    dataset->read(static_cast<int64_t>(i), one.values());
+    return to_image(one);
+  };
+  return pictures;
+}
+
+}  // namespace mdsm

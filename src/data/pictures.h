@@ -1,0 +1,30 @@
+// Pictures that a command works on one by one: files and folders as they were named, or the images of a data
+// set. Nothing is read before it is asked for.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+#include "data/dataset.h"
+#include "image/image.h"
+
+namespace mdsm {
+
+struct Pictures {
+  std::vector<fs::path> names;      // for outputs: relative, without extension, all different
+  std::vector<std::string> labels;  // for messages: where each comes from
+  std::function<Image(size_t)> read;
+
+  size_t size() const { return names.size(); }
+};
+
+// paths: image files, which keep their names, and folders, whose files keep theirs below the folder. limit:
+// only the first so many; 0 = all.
+Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit = 0);
+
+// The images of a data set (1 or 3 channels) as 8-bit pictures, named by the set and their number.
+Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& options);
+
+}  // namespace mdsm

@@ -1,0 +1,17 @@
+// Checks of options that several samplers share. Internal to this folder; all throw usage errors.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace mdsm {
+
+void check_temperatures(std::span<const double> temperatures);
+void check_positive(double value, const char* name);
+void check_range(double value, double low, double high, const char* name);  // both ends allowed
+void check_at_least(int64_t value, int64_t low, const char* name);
+
+// The burn-in asked for, or `automatic` when that is negative; more than there are steps is an error.
+int64_t burn_in_steps(int64_t asked, int64_t steps, int64_t automatic);
+
+}  // namespace mdsm

@@ -1,0 +1,101 @@
+// The noise-blind sampler. The grid integrator is in ode.cpp.
+#include "sample/fast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "sample/blind.h"
+#include "sample/chains.h"
+#include "sample/checks.h"
+#include "sample/update.h"
+
+namespace mdsm {
+namespace {
+
+void check(const FastOptions& options) {
+  check_range(options.h0, 1e-4, 1, "h0");
+  check_range(options.beta, 0, 1, "beta");
+  check_positive(options.sigma_end, "sigma_end");
+  check_at_least(options.evaluations, 1, "evaluations");
+}
+
+float root_mean_square(std::span<const float> d) {
+  return static_cast<float>(std::sqrt(sum_of_squares(d) / static_cast<double>(d.size())));
+}
+
+// The residuals of all rows still in the batch, and what they say about the noise.
+struct Residuals {
+  Tensor d;
+  std::vector<float> sigma;
+
+  void compute(Chains& chains, int64_t step, const Residual& residual) {
+    chains.for_rows(step, [&](int64_t row) {
+      const auto to = d.view().image(row);
+      residual(chains.index(row), chains.x().image(row), chains.grad_x().image(row), to);
+      sigma[static_cast<size_t>(row)] = root_mean_square(to);
+      return std::isfinite(sigma[static_cast<size_t>(row)]);
+    });
+  }
+  double mean_sigma(int64_t rows) const {
+    return std::accumulate(sigma.begin(), sigma.begin() + rows, 0.0) / static_cast<double>(rows);
+  }
+};
+
+// Takes those that are clean enough (or all) out of the batch, after their final jump to x - d. Residuals of
+// the ones that stay move up with them.
+void take_finished(Chains& chains, Residuals& r, const FastOptions& options, int64_t step, bool all) {
+  std::vector<uint8_t> finished(static_cast<size_t>(chains.rows()));
+  int64_t kept = 0;
+  for (int64_t row = 0; row < chains.rows(); ++row) {
+    const auto at = static_cast<size_t>(row);
+    const auto d = r.d.view().image(row);
+    finished[at] = all || r.sigma[at] < options.sigma_end;
+    if (finished[at]) {
+      const bool jump = options.jump && !chains.result().stopped;
+      if (jump && !drift(chains.x().image(row), d, -1)) chains.fail_diverged(row, step);
+      chains.keep(row);
+    } else {
+      if (kept < row) std::ranges::copy(d, r.d.view().image(kept).data());
+      r.sigma[static_cast<size_t>(kept++)] = r.sigma[at];
+    }
+  }
+  if (kept < chains.rows()) chains.drop(finished);
+}
+
+}  // namespace
+
+Samples run_blind(const Run& run, const FastOptions& options, const Residual& residual) {
+  check(options);
+  Chains chains(run, 1, "use a smaller --h0");
+  Residuals r{Tensor(chains.x().shape), std::vector<float>(static_cast<size_t>(chains.rows()))};
+  const int64_t most = options.evaluations - 1;  // steps; the last evaluation serves the jump
+  for (int64_t step = 0;; ++step) {
+    chains.evaluate(step);
+    r.compute(chains, step, residual);
+    chains.report(step, most, 0, r.mean_sigma(chains.rows()));
+    take_finished(chains, r, options, step, step == most || chains.stop_asked());
+    if (chains.rows() == 0) return std::move(chains.result());
+
+    const double t = static_cast<double>(step + 1);
+    const double h = options.h0 * t / (1 + options.h0 * (t - 1));
+    const double fresh = (1 - options.beta * h) * (1 - options.beta * h) - (1 - h) * (1 - h);
+    chains.for_rows(step, [&](int64_t row) {
+      const double gamma = r.sigma[static_cast<size_t>(row)] * std::sqrt(std::max(fresh, 0.0));
+      return drift_and_diffuse(chains.x().image(row), r.d.view().image(row), static_cast<float>(-h),
+                               static_cast<float>(gamma),
+                               sample_stream(chains.seed(row), Draw::step, static_cast<uint64_t>(step)));
+    });
+  }
+}
+
+Samples fast_blind(const Run& run, const FastOptions& options) {
+  const double sigma0 = run.engine.spec().sigma0;
+  const float scale = static_cast<float>(sigma0 * sigma0);
+  return run_blind(run, options,
+                   [scale](int64_t, std::span<const float>, std::span<const float> g, std::span<float> d) {
+                     for (size_t i = 0; i < d.size(); ++i) d[i] = scale * g[i];
+                   });
+}
+
+}  // namespace mdsm

@@ -1,0 +1,43 @@
+// Few-step samplers that use the denoising residual d = sigma0² grad_x instead of a temperature. The network
+// is told no noise level by either.
+//
+// fast_blind: noise-blind coarse to fine (Kadkhodaie & Simoncelli). The residual itself says how much noise
+// is left, sigma = ‖d‖/sqrt(pixels); step t removes a share h = h0 t/(1 + h0 (t-1)) of it and puts back
+// gamma² = sigma² ((1 - beta h)² - (1 - h)²) of fresh noise. A sample is done at sigma < sigma_end and leaves
+// the batch.
+//
+// ode: deterministic integration of dx/dsigma = d/sigma down a grid of noise levels (rho = 7).
+#pragma once
+
+#include <string>
+
+#include "sample/sampler.h"
+
+namespace mdsm {
+
+struct FastOptions {
+  double h0 = 0.1;            // share of the residual removed in the first step, in (0, 1]
+  double beta = 0.5;          // 1: no fresh noise, 0: as much as was removed
+  double sigma_end = 0.05;    // done below this noise level
+  int64_t evaluations = 100;  // most gradient evaluations a sample, the final jump's included
+  bool jump = true;           // ends with x - d
+};
+Samples fast_blind(const Run& run, const FastOptions& options = {});
+
+enum class OdeMethod { euler, heun };
+const char* to_string(OdeMethod method);
+OdeMethod ode_method_from(const std::string& name);  // throws a usage error
+
+struct OdeOptions {
+  OdeMethod method = OdeMethod::heun;
+  int64_t steps = 25;  // grid intervals; euler costs one evaluation each, heun two, the jump one more
+  double sigma_max = 1, sigma_min = 0.05;
+  double rho = 7;    // 1 spaces the grid evenly, larger puts more levels near sigma_min
+  bool jump = true;  // from sigma_min to 0
+};
+// Without a given start, 0.5 + sigma_max n.
+Samples ode(const Run& run, const OdeOptions& options = {});
+// steps + 1 levels from sigma_max down to sigma_min.
+std::vector<double> noise_grid(const OdeOptions& options);
+
+}  // namespace mdsm

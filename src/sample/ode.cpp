@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "sample/chains.h"
+#include "sample/checks.h"
+#include "sample/fast.h"
+#include "sample/update.h"
+
+namespace mdsm {
+
+const char* to_string(OdeMethod method) { return method == OdeMethod::euler ? "euler" : "heun"; }
+
+OdeMethod ode_method_from(const std::string& name) {
+  for (const auto m : {OdeMethod::euler, OdeMethod::heun})
+    if (name == to_string(m)) return m;
+  fail_usage("use euler or heun", "{}: no such integration method", name);
+}
+
+std::vector<double> noise_grid(const OdeOptions& options) {
+  check_at_least(options.steps, 1, "steps");
+  check_positive(options.sigma_min, "sigma_min");
+  check_positive(options.sigma_max, "sigma_max");
+  check_range(options.rho, 0.1, 100, "rho");
+  if (options.sigma_min >= options.sigma_max)
+    fail_usage("the grid goes down", "sigma_min {} is not below sigma_max {}", options.sigma_min,
+               options.sigma_max);
+  const double from = std::pow(options.sigma_max, 1 / options.rho);
+  const double to = std::pow(options.sigma_min, 1 / options.rho);
+  std::vector<double> grid;
+  for (int64_t i = 0; i <= options.steps; ++i) {
+    const double f = static_cast<double>(i) / static_cast<double>(options.steps);
+    grid.push_back(std::pow(from + f * (to - from), options.rho));
+  }
+  grid.front() = options.sigma_max, grid.back() = options.sigma_min;
+  return grid;
+}
+
+Samples ode(const Run& run, const OdeOptions& options) {
+  const auto grid = noise_grid(options);
+  Chains chains(run, options.sigma_max, "use more --steps");
+  const double scale = chains.sigma0() * chains.sigma0();  // d = scale * grad_x
+  const bool heun = options.method == OdeMethod::heun;
+  Tensor slope(heun ? chains.x().shape : Shape{});  // grad_x at the beginning of the interval
+
+  const auto move = [&](int64_t step, TensorView along, double factor) {
+    chains.for_rows(step, [&](int64_t row) {
+      return drift(chains.x().image(row), along.image(row), static_cast<float>(factor));
+    });
+  };
+  for (int64_t step = 0;; ++step) {
+    chains.evaluate(step);
+    chains.report(step, options.steps, 0, grid[static_cast<size_t>(step)]);
+    if (step == options.steps || chains.stop_asked()) return chains.finish(options.jump, step);
+    const double now = grid[static_cast<size_t>(step)], next = grid[static_cast<size_t>(step) + 1];
+    const double whole = (next - now) / now * scale;
+    if (heun) std::ranges::copy(chains.grad_x().values(), slope.data());
+    move(step, chains.grad_x(), whole);
+    if (!heun) continue;
+    // Half of the slope at the beginning taken back, half of the one at the end put in its place.
+    chains.evaluate(step);
+    move(step, slope, -whole / 2);
+    move(step, chains.grad_x(), (next - now) / next / 2 * scale);
+  }
+}
+
+}  // namespace mdsm

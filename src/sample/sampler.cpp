@@ -1,0 +1,29 @@
+#include "sample/sampler.h"
+
+#include <numeric>
+
+#include "core/threads.h"
+
+namespace mdsm {
+
+int64_t Samples::gradient_evaluations() const {
+  return std::accumulate(evaluations.begin(), evaluations.end(), int64_t{0});
+}
+
+RandomStream sample_stream(uint64_t seed, Draw draw, uint64_t step) {
+  return {seed, Purpose::sampling, (static_cast<uint64_t>(draw) << 56) | step};
+}
+
+Tensor start_images(const Spec& spec, std::span<const uint64_t> seeds, double sigma) {
+  Tensor x(spec.input(static_cast<int64_t>(seeds.size())));
+  parallel_for(x.shape().n, 2, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto image = x.view().image(i);
+      sample_stream(seeds[static_cast<size_t>(i)], Draw::start).fill_normal(image);
+      for (float& value : image) value = 0.5f + static_cast<float>(sigma) * value;
+    }
+  });
+  return x;
+}
+
+}  // namespace mdsm

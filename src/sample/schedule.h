@@ -1,0 +1,33 @@
+// Temperature schedules of annealed sampling: plain lists with one temperature a step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mdsm {
+
+enum class Annealing { exponential, linear, constant };
+const char* to_string(Annealing annealing);         // "exp", "linear", "constant"
+Annealing annealing_from(const std::string& name);  // throws a usage error
+
+// The paper's: `hot` steps at `high`, `cooling` steps from high to low, `final` steps linear from low to 0.
+// constant: all of them at `high`.
+struct ScheduleOptions {
+  Annealing annealing = Annealing::exponential;
+  double high = 100, low = 1;
+  int64_t hot = 500, cooling = 2000, final = 200;
+
+  int64_t steps() const { return hot + cooling + final; }
+};
+
+// The cooling part has high at its first step and low at its last; the final part ends with exactly 0.
+// Usage errors: a temperature that is not finite or negative, low above high, no steps at all.
+std::vector<double> make_schedule(const ScheduleOptions& options);
+std::vector<double> constant_schedule(double temperature, int64_t steps);
+
+// One temperature a line (or several, separated by spaces or commas); empty lines and # comments are skipped.
+// `name` is for messages.
+std::vector<double> parse_schedule(const std::string& text, const std::string& name);
+
+}  // namespace mdsm

@@ -1,0 +1,63 @@
+#include "sample/update.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mdsm {
+namespace {
+// Images live in [0,1] and the hottest noise in use has a few units; beyond this nothing comes back.
+constexpr float kRange = 1e6f;
+constexpr size_t kChunk = 1024;  // pixels whose noise stays in the first-level cache
+}  // namespace
+
+bool within_range(std::span<const float> x) {
+  int bad = 0;  // counting instead of leaving early lets the loop be vectorised
+  for (const float value : x) bad |= !(std::fabs(value) < kRange);
+  return !bad;
+}
+
+bool drift(std::span<float> x, std::span<const float> g, float factor) {
+  int bad = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] += factor * g[i];
+    bad |= !(std::fabs(x[i]) < kRange);
+  }
+  return !bad;
+}
+
+bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
+                       RandomStream stream) {
+  float noise[kChunk];
+  int bad = 0;
+  for (size_t first = 0; first < x.size(); first += kChunk) {
+    const size_t count = std::min(kChunk, x.size() - first);
+    stream.fill_normal({noise, count});
+    float* to = x.data() + first;
+    const float* from = g.data() + first;
+    for (size_t i = 0; i < count; ++i) {
+      to[i] = to[i] + factor * from[i] + scale * noise[i];
+      bad |= !(std::fabs(to[i]) < kRange);
+    }
+  }
+  return !bad;
+}
+
+double sum_of_squares(std::span<const float> values) {
+  double lanes[8] = {};  // a fixed order of addition that still allows vector code
+  size_t i = 0;
+  for (; i + 8 <= values.size(); i += 8)
+    for (size_t lane = 0; lane < 8; ++lane) {
+      const double value = values[i + lane];
+      lanes[lane] += value * value;
+    }
+  double sum = 0;
+  for (; i < values.size(); ++i) sum += static_cast<double>(values[i]) * values[i];
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+float noise_level(double sigma0, std::span<const float> g) {
+  return static_cast<float>(sigma0 * sigma0 * std::sqrt(sum_of_squares(g) / static_cast<double>(g.size())));
+}
+
+}  // namespace mdsm

@@ -1,0 +1,23 @@
+// The arithmetic of a sampling step on one image, each a single pass over it. Internal to this folder.
+#pragma once
+
+#include <span>
+
+#include "core/random.h"
+
+namespace mdsm {
+
+// False when a value is not finite or so large that the chain has run away.
+bool within_range(std::span<const float> x);
+
+// x += factor * g. Returns within_range of the result, as the next one does.
+bool drift(std::span<float> x, std::span<const float> g, float factor);
+// x += factor * g + scale * n, with normal n from the stream.
+bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
+                       RandomStream stream);
+
+double sum_of_squares(std::span<const float> values);
+// sigma0² ‖g‖ / sqrt(pixels)
+float noise_level(double sigma0, std::span<const float> g);
+
+}  // namespace mdsm

@@ -61,7 +61,7 @@ void Chains::record_draws() {
 
 void Chains::for_rows(int64_t step, const std::function<bool(int64_t)>& body) {
   std::vector<uint8_t> bad(static_cast<size_t>(rows()));
-  parallel_for(rows(), 2, [&](int64_t begin, int64_t end) {
+  parallel_for(rows(), rows_per_thread(x_.shape.per_image()), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) bad[static_cast<size_t>(row)] = !body(row);
   });
   const auto found = std::ranges::find(bad, uint8_t{1});

@@ -44,7 +44,7 @@ class Proposal {
     std::ranges::copy(chains.grad_x().values(), grad_x_.data());
     std::ranges::copy(chains.energy(), energy_.begin());
     const float scale = static_cast<float>(std::sqrt(temperature));
-    parallel_for(chains.rows(), 2, [&](int64_t begin, int64_t end) {
+    parallel_for(chains.rows(), rows_per_thread(x_.shape().per_image()), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const auto v = velocity_.view().image(row);
         sample_stream(chains.seed(row), Draw::momentum, static_cast<uint64_t>(step)).fill_normal(v);
@@ -94,7 +94,7 @@ void leapfrog(Engine& engine, TensorView x, TensorView velocity, TensorView grad
                  static_cast<float>(-eps[static_cast<size_t>(row)] / 2));
   };
   for (int64_t step = 0; step < steps; ++step) {
-    parallel_for(x.shape.n, 2, [&](int64_t begin, int64_t end) {
+    parallel_for(x.shape.n, rows_per_thread(x.shape.per_image()), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const auto at = static_cast<size_t>(row);
         const bool fine = kick(row) && drift(x.image(row), velocity.image(row), static_cast<float>(eps[at]));
@@ -105,7 +105,7 @@ void leapfrog(Engine& engine, TensorView x, TensorView velocity, TensorView grad
       }
     });
     engine.energy_and_gradient(x, energy, grad_x);
-    parallel_for(x.shape.n, 2, [&](int64_t begin, int64_t end) {
+    parallel_for(x.shape.n, rows_per_thread(x.shape.per_image()), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row)
         if (!kick(row)) diverged[static_cast<size_t>(row)] = 1;
     });

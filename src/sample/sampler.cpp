@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/threads.h"
+#include "sample/update.h"
 
 namespace mdsm {
 
@@ -16,7 +17,7 @@ RandomStream sample_stream(uint64_t seed, Draw draw, uint64_t step) {
 
 Tensor start_images(const Spec& spec, std::span<const uint64_t> seeds, double sigma) {
   Tensor x(spec.input(static_cast<int64_t>(seeds.size())));
-  parallel_for(x.shape().n, 2, [&](int64_t begin, int64_t end) {
+  parallel_for(x.shape().n, rows_per_thread(x.shape().per_image()), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto image = x.view().image(i);
       sample_stream(seeds[static_cast<size_t>(i)], Draw::start).fill_normal(image);

@@ -10,6 +10,8 @@ constexpr float kRange = 1e6f;
 constexpr size_t kChunk = 1024;  // pixels whose noise stays in the first-level cache
 }  // namespace
 
+int64_t rows_per_thread(int64_t pixels) { return std::max<int64_t>(2, 2048 / std::max<int64_t>(pixels, 1)); }
+
 bool within_range(std::span<const float> x) {
   int bad = 0;  // counting instead of leaving early lets the loop be vectorised
   for (const float value : x) bad |= !(std::fabs(value) < kRange);

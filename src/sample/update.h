@@ -1,11 +1,16 @@
 // The arithmetic of a sampling step on one image, each a single pass over it. Internal to this folder.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "core/random.h"
 
 namespace mdsm {
+
+// Images a thread should have at least, for parallel_for: below this, starting a thread costs more than it
+// saves.
+int64_t rows_per_thread(int64_t pixels);
 
 // False when a value is not finite or so large that the chain has run away.
 bool within_range(std::span<const float> x);

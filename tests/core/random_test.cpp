@@ -44,6 +44,27 @@ TEST(RandomStream, NormalsHaveTheRightMoments) {
   EXPECT_NEAR(lag / n, 0, 5 / std::sqrt(n));
 }
 
+TEST(RandomStream, NormalsHaveTheRightDistribution) {
+  std::vector<float> values(1000000);
+  RandomStream(1, Purpose::check).fill_normal(values);
+  const double n = static_cast<double>(values.size());
+  for (const double at : {-4.0, -3.0, -1.5, -0.5, 0.0, 0.1, 1.0, 2.5, 3.5}) {
+    const double p = 0.5 * std::erfc(-at / std::sqrt(2.0));
+    const auto below = std::count_if(values.begin(), values.end(), [&](float v) { return v < at; });
+    EXPECT_NEAR(static_cast<double>(below) / n, p, 5 * std::sqrt(p * (1 - p) / n)) << at;
+  }
+}
+
+TEST(RandomStream, FewerNormalsAreTheFirstOfMore) {
+  std::vector<float> all(1000);
+  RandomStream(2, Purpose::check).fill_normal(all);
+  for (const size_t count : {1u, 2u, 63u, 64u, 65u, 999u}) {
+    std::vector<float> some(count);
+    RandomStream(2, Purpose::check).fill_normal(some);
+    EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin())) << count;
+  }
+}
+
 TEST(RandomStream, BelowIsUniform) {
   RandomStream stream(3, Purpose::check);
   std::vector<int> counts(10);

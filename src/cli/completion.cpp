@@ -39,8 +39,8 @@ class Completion {
   int run(OptionSet& options);
 
  private:
-  Samples draw(Engine& engine, int64_t first, int64_t count) const;
-  void work(Engine& engine, int64_t first, int64_t count, const json& how);
+  Samples draw(Engine& engine, int64_t first, int64_t count, const BatchControl& control) const;
+  bool work(Engine& engine, int64_t first, int64_t count, const BatchControl& control, const json& how);
   Image put_back(int64_t picture, std::span<const float> result) const;
   void write_figure(const json& how) const;
   json report(const json& how) const;
@@ -57,7 +57,7 @@ class Completion {
 };
 
 // Jobs are numbered picture by picture, completion by completion.
-Samples Completion::draw(Engine& engine, int64_t first, int64_t count) const {
+Samples Completion::draw(Engine& engine, int64_t first, int64_t count, const BatchControl& control) const {
   Tensor images(network_.with_n(count));
   Mask mask{{count, 1, network_.h, network_.w}, {}};
   std::vector<uint64_t> seeds;
@@ -68,7 +68,7 @@ Samples Completion::draw(Engine& engine, int64_t first, int64_t count) const {
     seeds.push_back(seed_of((first + k) % n()));
   }
   const std::optional<Tensor> start = setup_.sampler.start(engine.spec(), seeds);
-  Run run{.engine = engine, .seeds = seeds};
+  Run run{.engine = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
   if (start) run.start = start->view();
   if (setup_.sampler.sampler() == "annealed")
     return inpaint_annealed(run, images, mask, setup_.sampler.temperatures(),
@@ -90,8 +90,10 @@ Image Completion::put_back(int64_t picture, std::span<const float> result) const
   return out;
 }
 
-void Completion::work(Engine& engine, int64_t first, int64_t count, const json& how) {
-  Samples drawn = draw(engine, first, count);
+bool Completion::work(Engine& engine, int64_t first, int64_t count, const BatchControl& control,
+                      const json& how) {
+  Samples drawn = draw(engine, first, count, control);
+  if (drawn.stopped) return false;
   for (float& value : drawn.x.values()) value = std::clamp(value, 0.0f, 1.0f);
   std::ranges::copy(drawn.x.values(), results_.view().images(first, count).values().begin());
   evaluations_.insert(evaluations_.end(), drawn.evaluations.begin(), drawn.evaluations.end());
@@ -100,6 +102,7 @@ void Completion::work(Engine& engine, int64_t first, int64_t count, const json& 
     setup_.job.write_result(k / n(), k % n(), n(), put_back(k / n(), results_.view().image(k)),
                             picture_text(how, text));
   }
+  return true;
 }
 
 void Completion::write_figure(const json& how) const {
@@ -183,7 +186,9 @@ int Completion::run(OptionSet& options) {
   how.update(model_parameters(job.use.model, model));
   how.update({{"command", setup_.command}, {"missing", setup_.mask.text()}, {"seed", setup_.seed}});
   in_batches("completing", total, job.use.batch, "completions",
-             [&](int64_t first, int64_t count) { work(*engine, first, count, how); });
+             [&](int64_t first, int64_t count, const BatchControl& control) {
+               return work(*engine, first, count, control, how);
+             });
   write_figure(how);
   const json found = report(how);
   job.write_report(found);

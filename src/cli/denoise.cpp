@@ -146,7 +146,10 @@ int Denoise::run(OptionSet& options) {
   job_.prepare_output(0);
   const json how = parameters(model);
   in_batches("denoising", job_.count(), job_.use.batch, "pictures",
-             [&](int64_t first, int64_t count) { work(*engine, first, count, picture_text(how)); });
+             [&](int64_t first, int64_t count, const BatchControl&) {
+               work(*engine, first, count, picture_text(how));
+               return true;
+             });
   write_figure(picture_text(how, {{"Rows", add_noise_ > 0 ? "clean, noisy, denoised" : "given, denoised"}}));
   json pictures = json::array();
   for (size_t i = 0; i < sigma_.size(); ++i) {

@@ -88,15 +88,19 @@ void PictureJob::write_report(const json& report) const {
 }
 
 void in_batches(const std::string& label, int64_t total, int64_t batch, const std::string& unit,
-                const std::function<void(int64_t, int64_t)>& work) {
+                const std::function<bool(int64_t, int64_t, const BatchControl&)>& work) {
   const StopFlag stop;
   Progress progress(label, total, unit);
   for (int64_t first = 0; first < total; first += batch) {
     const int64_t size = std::min(batch, total - first);
-    work(first, size);
-    progress.update(first + size);
-    if (stop.flag() && first + size < total)
-      fail("--force starts again and replaces them", "stopped after {} of {} {}", first + size, total, unit);
+    const auto observer = [&](const StepReport& report) {
+      progress.update(first + size * report.step / std::max<int64_t>(1, report.steps),
+                      fmt::format("step {} of {}", report.step, report.steps));
+    };
+    const int64_t done = work(first, size, {stop.flag(), observer}) ? first + size : first;
+    progress.update(done);
+    if (stop.flag() && done < total)
+      fail("what is finished stays; --force starts again", "stopped after {} of {} {}", done, total, unit);
   }
 }
 

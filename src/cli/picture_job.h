@@ -2,6 +2,8 @@
 // model; results put back and written under the pictures' names; a figure and a report beside them.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "core/tensor.h"
 #include "data/fitting.h"
 #include "data/pictures.h"
+#include "sample/sampler.h"
 
 namespace mdsm::cli {
 
@@ -62,9 +65,15 @@ class PictureJob {
   DataOptions fit_;
 };
 
-// Calls work(first, count) for batches of 0 .. total-1; Ctrl-C ends it between them with an error that says
-// how far it came.
+// What a batch is given: the sampler it runs reports to the observer, and ends when stop becomes true.
+struct BatchControl {
+  const std::atomic<bool>& stop;
+  Observer observer;
+};
+
+// Calls work(first, count, control) for batches of 0 .. total-1; it returns false when it was stopped. Ctrl-C
+// ends it all with an error that says how far it came; what is finished stays.
 void in_batches(const std::string& label, int64_t total, int64_t batch, const std::string& unit,
-                const std::function<void(int64_t, int64_t)>& work);
+                const std::function<bool(int64_t, int64_t, const BatchControl&)>& work);
 
 }  // namespace mdsm::cli

@@ -61,7 +61,7 @@ class Restore : public Command {
  private:
   void check_task(const OptionSet& options) const;
   void read_all(const Spec& spec);
-  void work(Engine& engine, int64_t first, int64_t count, const json& how);
+  bool work(Engine& engine, int64_t first, int64_t count, const BatchControl& control, const json& how);
   Image put_back(int64_t picture, std::span<const float> result) const;
   Tensor shown_measurement(const Shape& network) const;
   void write_outputs(const json& how) const;
@@ -151,7 +151,8 @@ Image Restore::put_back(int64_t picture, std::span<const float> result) const {
   return fittings_[static_cast<size_t>(picture)].put_back(result, given);
 }
 
-void Restore::work(Engine& engine, int64_t first, int64_t count, const json& how) {
+bool Restore::work(Engine& engine, int64_t first, int64_t count, const BatchControl& control,
+                   const json& how) {
   Tensor y(measured_.shape().with_n(count));
   std::vector<uint64_t> seeds;
   for (int64_t k = 0; k < count; ++k) {
@@ -160,14 +161,16 @@ void Restore::work(Engine& engine, int64_t first, int64_t count, const json& how
   }
   const Tensor lifted = measurement_->lift(y, engine.spec().input(count));
   const std::optional<Tensor> start = sampler_.start(engine.spec(), seeds);
-  Run run{.engine = engine, .seeds = seeds};
+  Run run{.engine = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
   if (start) run.start = start->view();
   Samples drawn = restore(run, *measurement_, lifted, sampler_.fast_options());
+  if (drawn.stopped) return false;
   for (float& value : drawn.x.values()) value = std::clamp(value, 0.0f, 1.0f);
   std::ranges::copy(drawn.x.values(), results_.view().images(first, count).values().begin());
   for (int64_t k = first; k < first + count; ++k)
     job_.write_result(k / n_, k % n_, n_, put_back(k / n_, results_.view().image(k)),
                       picture_text(how, {{"Seeds", std::to_string(seeds[static_cast<size_t>(k - first)])}}));
+  return true;
 }
 
 // y at the network's size, every pixel of a smaller one drawn as a block.
@@ -249,7 +252,9 @@ int Restore::run(OptionSet& options) {
   else
     how.update({{"kernel", kernel_}, {"threshold", threshold_}});
   in_batches("restoring", jobs(), job_.use.batch, "results",
-             [&](int64_t first, int64_t count) { work(*engine, first, count, how); });
+             [&](int64_t first, int64_t count, const BatchControl& control) {
+               return work(*engine, first, count, control, how);
+             });
   write_outputs(how);
   return 0;
 }

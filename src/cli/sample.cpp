@@ -42,8 +42,8 @@ class Sample : public Command {
 
  private:
   void resolve_seeds(const OptionSet& options);
-  SampleSet draw_batch(Engine& engine, std::span<const uint64_t> seeds, Trajectory& trajectory,
-                       Progress& progress, const std::atomic<bool>& stop) const;
+  SampleSet draw_batch(Engine& engine, std::span<const uint64_t> seeds, int64_t before,
+                       Trajectory& trajectory, Progress& progress, const std::atomic<bool>& stop) const;
   void draw_all(Engine& engine, SampleStore& store, Trajectory& trajectory);
   json summary_of(const SampleSet& set) const;
   void write_pictures(const SampleSet& set, const json& parameters) const;
@@ -89,15 +89,17 @@ void Sample::resolve_seeds(const OptionSet& options) {
     fail_usage("give one of the two", "-n {}, but --seeds {} are {} seeds", n_, seeds_text_, seeds_.size());
 }
 
-SampleSet Sample::draw_batch(Engine& engine, std::span<const uint64_t> seeds, Trajectory& trajectory,
-                             Progress& progress, const std::atomic<bool>& stop) const {
+// before: samples that this call has drawn already, for the display.
+SampleSet Sample::draw_batch(Engine& engine, std::span<const uint64_t> seeds, int64_t before,
+                             Trajectory& trajectory, Progress& progress,
+                             const std::atomic<bool>& stop) const {
   const auto n = static_cast<int64_t>(seeds.size());
   TraceRecorder trace(engine.spec(), n);
   const auto observer = [&](const StepReport& report) {
     trace.observe(report);
     if (trajectory_) trajectory.observe(report, seeds);
     progress.update(
-        report.step * n / std::max<int64_t>(1, report.steps),
+        before + report.step * n / std::max<int64_t>(1, report.steps),
         fmt::format("step {} of {}, energy {:.4g}", report.step, report.steps, mean(report.energy)));
   };
   Samples drawn = sampler_.draw({.engine = engine, .seeds = seeds, .observer = observer, .stop = &stop});
@@ -133,16 +135,11 @@ void Sample::draw_all(Engine& engine, SampleStore& store, Trajectory& trajectory
   if (todo.empty()) return;
   const StopFlag stop;
   const auto total = static_cast<int64_t>(todo.size());
+  Progress progress("sampling", total, "images");
   for (int64_t first = 0; first < total; first += use_.batch) {
-    const int64_t count = std::min(use_.batch, total - first);
-    SampleSet set;
-    {
-      Progress progress(fmt::format("sampling {}-{} of {}", first + 1, first + count, total), count,
-                        "images");
-      set =
-          draw_batch(engine, std::span(todo).subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
-                     trajectory, progress, stop.flag());
-    }
+    const auto count = static_cast<size_t>(std::min(use_.batch, total - first));
+    const auto seeds = std::span(todo).subspan(static_cast<size_t>(first), count);
+    SampleSet set = draw_batch(engine, seeds, first, trajectory, progress, stop.flag());
     if (!set.seeds.empty()) store.add(std::move(set));
     if (stop.flag() && !store.missing(seeds_).empty())
       fail("the same call with --resume goes on", "stopped; {} of {} samples are kept in {}",

@@ -4,7 +4,8 @@
 // fast_blind: noise-blind coarse to fine (Kadkhodaie & Simoncelli). The residual itself says how much noise
 // is left, sigma = ‖d‖/sqrt(pixels); step t removes a share h = h0 t/(1 + h0 (t-1)) of it and puts back
 // gamma² = sigma² ((1 - beta h)² - (1 - h)²) of fresh noise. A sample is done at sigma < sigma_end and leaves
-// the batch.
+// the batch. Before that come a few hot steps with h = 1/2 that put back all the noise they remove: Langevin
+// steps at the noise level of the start, which make the sample forget how bright the start was.
 //
 // ode: deterministic integration of dx/dsigma = d/sigma down a grid of noise levels (rho = 7).
 #pragma once
@@ -21,6 +22,7 @@ struct FastOptions {
   double sigma_end = 0.05;    // done below this noise level
   int64_t evaluations = 100;  // most gradient evaluations a sample, the final jump's included
   bool jump = true;           // ends with x - d
+  int64_t hot = 10;  // steps at the start that put back all they remove; at most a quarter of evaluations
 };
 Samples fast_blind(const Run& run, const FastOptions& options = {});
 

@@ -75,23 +75,28 @@ void SamplerOptions::declare(OptionSet& options, const Names& samplers) {
       .add("steps", steps_,
            "steps of a sample; ode: intervals; fast: most gradient evaluations; 0 = the sampler's own number")
       .range(0, 1e7);
-  if (offered("eps")) options.add("eps", eps_, "step size; mala and hmc adapt it").range(1e-6, 10);
+  if (offered("eps"))
+    options.add("eps", eps_, "step size; mala and hmc adapt it, hmc from 0.05").range(1e-6, 10);
   if (offered("schedule")) {
     options.add("schedule", schedule_, "exp, linear, constant, or a file with one temperature a step")
         .meta("exp|linear|constant|FILE");
     options.add("temperature-high", high_, "temperature of the hot phase").range(0, kMaxTemperature);
     options.add("temperature-low", low_, "temperature where cooling ends").range(0, kMaxTemperature);
-    options.add("steps-hot", hot_, "steps at the high temperature").range(0, 1e7);
-    options.add("steps-cool", cool_, "steps from high to low").range(0, 1e7);
-    options.add("steps-end", end_, "steps from low to 0").range(0, 1e7);
+    options.add("steps-hot", hot_, "steps at the high temperature; hmc: 50").range(0, 1e7);
+    options.add("steps-cool", cool_, "steps from high to low; hmc: 200").range(0, 1e7);
+    options.add("steps-end", end_, "steps from low to 0; hmc: 20").range(0, 1e7);
     options.add("temperature", temperature_, "of langevin, and of --schedule constant")
         .range(0, kMaxTemperature);
   }
   if (offered("burn-in"))
-    options.add("burn-in", burn_in_, "first steps, which adapt eps and are left out of R-hat and ESS")
-        .range(0, 1e7);
+    options
+        .add(
+            "burn-in", burn_in_,
+            "first steps, which adapt eps and are left out of R-hat and ESS; -1 = half of them, all when the "
+            "temperature changes")
+        .range(-1, 1e7);
   if (offered("accept")) {
-    options.add("accept", target_, "share of proposals to be accepted, which eps is adapted to")
+    options.add("accept", target_, "share of proposals to be accepted, which eps is adapted to; mala: 0.574")
         .range(0.01, 0.99);
     options.add("leapfrog", leapfrog_, "leapfrog steps a proposal").range(1, 10000);
   }

@@ -18,6 +18,7 @@ void check(const FastOptions& options) {
   check_range(options.beta, 0, 1, "beta");
   check_positive(options.sigma_end, "sigma_end");
   check_at_least(options.evaluations, 1, "evaluations");
+  check_at_least(options.hot, 0, "hot");
 }
 
 float root_mean_square(std::span<const float> d) {
@@ -70,6 +71,7 @@ Samples run_blind(const Run& run, const FastOptions& options, const Residual& re
   Chains chains(run, 1, "use a smaller --h0");
   Residuals r{Tensor(chains.x().shape), std::vector<float>(static_cast<size_t>(chains.rows()))};
   const int64_t most = options.evaluations - 1;  // steps; the last evaluation serves the jump
+  const int64_t hot_steps = run.start ? 0 : std::min(options.hot, options.evaluations / 4);
   for (int64_t step = 0;; ++step) {
     chains.evaluate(step);
     r.compute(chains, step, residual);
@@ -77,9 +79,11 @@ Samples run_blind(const Run& run, const FastOptions& options, const Residual& re
     take_finished(chains, r, options, step, step == most || chains.stop_asked());
     if (chains.rows() == 0) return std::move(chains.result());
 
-    const double t = static_cast<double>(step + 1);
-    const double h = options.h0 * t / (1 + options.h0 * (t - 1));
-    const double fresh = (1 - options.beta * h) * (1 - options.beta * h) - (1 - h) * (1 - h);
+    const bool hot = step < hot_steps;
+    const double t = static_cast<double>(step - hot_steps + 1);
+    const double h = hot ? kHotShare : options.h0 * t / (1 + options.h0 * (t - 1));
+    const double kept = hot ? 1 : 1 - options.beta * h;  // share of sigma that stays
+    const double fresh = kept * kept - (1 - h) * (1 - h);
     chains.for_rows(step, [&](int64_t row) {
       const double gamma = r.sigma[static_cast<size_t>(row)] * std::sqrt(std::max(fresh, 0.0));
       return drift_and_diffuse(chains.x().image(row), r.d.view().image(row), static_cast<float>(-h),

@@ -43,7 +43,8 @@ void Denoise::declare(OptionSet& options) {
   options.group("Denoising");
   options
       .add("steps", denoise_.steps,
-           "1: one jump, the best guess; more: partial steps before it, sharper but further from the truth")
+           "1: one jump, best for weak noise; more: partial steps before it, sharper, and better for strong "
+           "noise")
       .range(1, 100000);
   options.add("share", denoise_.share, "part of the noise that each partial step removes").range(0.001, 1);
   options.add("add-noise", add_noise_, "put Gaussian noise of this strength on the pictures first")

@@ -32,6 +32,7 @@ const std::map<std::string, Names>& owners() {
       {"h0", {"fast"}},
       {"beta", {"fast"}},
       {"sigma-end", {"fast"}},
+      {"hot", {"fast", "ode"}},
       {"method", {"ode"}},
       {"sigma-max", {"ode"}},
       {"sigma-min", {"ode"}},
@@ -100,10 +101,18 @@ void SamplerOptions::declare(OptionSet& options, const Names& samplers) {
         .range(0.01, 0.99);
     options.add("leapfrog", leapfrog_, "leapfrog steps a proposal").range(1, 10000);
   }
-  options.add("start-sigma", start_sigma_, "samples start at 0.5 + this times normal noise").range(0, 1000);
+  options
+      .add("start-sigma", start_sigma_,
+           "samples start at 0.5 + this times normal noise; other than 1 leaves the hot steps of fast out")
+      .range(0, 1000);
   options.add("h0", h0_, "fast: share of the noise removed in the first step").range(0.0001, 1);
   options.add("beta", beta_, "fast: 1 puts no fresh noise in, 0 as much as was removed").range(0, 1);
   options.add("sigma-end", sigma_end_, "fast: noise level at which a sample is done").range(0, 1000);
+  options
+      .add("hot", hot_steps_,
+           "fast, ode: first steps that put back all the noise they remove, so that the start is forgotten; "
+           "ode: 20")
+      .range(0, 1e7);
   if (offered("method")) {
     options.add("method", method_, "ode: integration").choices({"euler", "heun"});
     options.add("sigma-max", sigma_max_, "ode: first noise level").range(1e-6, 1000);
@@ -148,7 +157,10 @@ void SamplerOptions::take_sampler_defaults(OptionSet& options) {
   if (options.given("steps") && steps_ == 0)
     fail_usage("use 1 or more, or leave it out", "--steps: '0' is no number of steps");
   if (sampler_ == "fast") set("steps", FastOptions{}.evaluations);
-  if (sampler_ == "ode") set("steps", OdeOptions{}.steps);
+  if (sampler_ == "ode") {
+    set("steps", OdeOptions{}.steps);
+    set("hot", OdeOptions{}.hot);
+  }
   if (fixed_temperature()) set("steps", sampler_ == "hmc" ? 100 : 1000);
 }
 
@@ -228,7 +240,12 @@ HmcOptions SamplerOptions::hmc_options() const {
 }
 
 FastOptions SamplerOptions::fast_options() const {
-  return {.h0 = h0_, .beta = beta_, .sigma_end = sigma_end_, .evaluations = steps_, .jump = jump_};
+  return {.h0 = h0_,
+          .beta = beta_,
+          .sigma_end = sigma_end_,
+          .evaluations = steps_,
+          .jump = jump_,
+          .hot = hot_steps_};
 }
 
 OdeOptions SamplerOptions::ode_options() const {
@@ -237,7 +254,8 @@ OdeOptions SamplerOptions::ode_options() const {
           .sigma_max = sigma_max_,
           .sigma_min = sigma_min_,
           .rho = rho_,
-          .jump = jump_};
+          .jump = jump_,
+          .hot = hot_steps_};
 }
 
 std::optional<Tensor> SamplerOptions::start(const Spec& spec, std::span<const uint64_t> seeds) const {

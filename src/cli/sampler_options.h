@@ -47,7 +47,8 @@ class SamplerOptions {
   double eps_ = 0.02, high_ = 100, low_ = 1, temperature_ = 1, start_sigma_ = 1, target_ = 0.65;
   double h0_ = FastOptions{}.h0, beta_ = FastOptions{}.beta, sigma_end_ = FastOptions{}.sigma_end;
   double sigma_max_ = OdeOptions{}.sigma_max, sigma_min_ = OdeOptions{}.sigma_min, rho_ = OdeOptions{}.rho;
-  int64_t steps_ = 0, hot_ = 500, cool_ = 2000, end_ = 200, burn_in_ = -1, leapfrog_ = 10;
+  int64_t steps_ = 0, hot_ = 500, cool_ = 2000, end_ = 200, burn_in_ = -1, leapfrog_ = 10,
+          hot_steps_ = FastOptions{}.hot;
   bool jump_ = true;
   std::vector<double> temperatures_;
   std::string schedule_hash_;  // of a schedule file's content

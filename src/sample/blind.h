@@ -13,4 +13,9 @@ using Residual = std::function<void(int64_t index, std::span<const float> x, std
 
 Samples run_blind(const Run& run, const FastOptions& options, const Residual& residual);
 
+// The share of the noise that a hot step replaces.
+// Large enough to forget the start in ten steps. The error such a step makes is that of noise this strong,
+// which the steps after it remove.
+inline constexpr double kHotShare = 0.5;
+
 }  // namespace mdsm

@@ -13,10 +13,6 @@
 namespace mdsm {
 namespace {
 
-// Large enough to forget the start in ten steps. The error such a step makes is that of noise this strong,
-// which the steps after it remove.
-constexpr double kHotShare = 0.5;
-
 void check(const FastOptions& options) {
   check_range(options.h0, 1e-4, 1, "h0");
   check_range(options.beta, 0, 1, "beta");
@@ -75,7 +71,7 @@ Samples run_blind(const Run& run, const FastOptions& options, const Residual& re
   Chains chains(run, 1, "use a smaller --h0");
   Residuals r{Tensor(chains.x().shape), std::vector<float>(static_cast<size_t>(chains.rows()))};
   const int64_t most = options.evaluations - 1;  // steps; the last evaluation serves the jump
-  const int64_t hot_steps = std::min(options.hot, options.evaluations / 4);
+  const int64_t hot_steps = run.start ? 0 : std::min(options.hot, options.evaluations / 4);
   for (int64_t step = 0;; ++step) {
     chains.evaluate(step);
     r.compute(chains, step, residual);

@@ -4,10 +4,13 @@
 // fast_blind: noise-blind coarse to fine (Kadkhodaie & Simoncelli). The residual itself says how much noise
 // is left, sigma = ‖d‖/sqrt(pixels); step t removes a share h = h0 t/(1 + h0 (t-1)) of it and puts back
 // gamma² = sigma² ((1 - beta h)² - (1 - h)²) of fresh noise. A sample is done at sigma < sigma_end and leaves
-// the batch. Before that come a few hot steps with h = 1/2 that put back all the noise they remove: Langevin
-// steps at the noise level of the start, which make the sample forget how bright the start was.
+// the batch.
 //
 // ode: deterministic integration of dx/dsigma = d/sigma down a grid of noise levels (rho = 7).
+//
+// Both begin with a few hot steps, which put back all the noise they remove: Langevin steps at the noise
+// level of the start, after which the sample has forgotten that the start was grey. A start given by the
+// caller is not to be forgotten, so there are none then.
 #pragma once
 
 #include <string>
@@ -17,12 +20,12 @@
 namespace mdsm {
 
 struct FastOptions {
-  double h0 = 0.1;            // share of the residual removed in the first step, in (0, 1]
-  double beta = 0.5;          // 1: no fresh noise, 0: as much as was removed
+  double h0 = 0.02;           // share of the residual removed in the first step, in (0, 1]
+  double beta = 0.1;          // 1: no fresh noise, 0: as much as was removed
   double sigma_end = 0.05;    // done below this noise level
   int64_t evaluations = 100;  // most gradient evaluations a sample, the final jump's included
   bool jump = true;           // ends with x - d
-  int64_t hot = 10;  // steps at the start that put back all they remove; at most a quarter of evaluations
+  int64_t hot = 10;           // hot steps; at most a quarter of evaluations
 };
 Samples fast_blind(const Run& run, const FastOptions& options = {});
 
@@ -32,10 +35,11 @@ OdeMethod ode_method_from(const std::string& name);  // throws a usage error
 
 struct OdeOptions {
   OdeMethod method = OdeMethod::heun;
-  int64_t steps = 25;  // grid intervals; euler costs one evaluation each, heun two, the jump one more
+  int64_t steps = 15;  // grid intervals; euler costs one evaluation each, heun two, the jump one more
   double sigma_max = 1, sigma_min = 0.05;
   double rho = 7;    // 1 spaces the grid evenly, larger puts more levels near sigma_min
   bool jump = true;  // from sigma_min to 0
+  int64_t hot = 20;  // hot steps at sigma_max, an evaluation each
 };
 // Without a given start, 0.5 + sigma_max n.
 Samples ode(const Run& run, const OdeOptions& options = {});

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "sample/blind.h"
 #include "sample/chains.h"
 #include "sample/checks.h"
 #include "sample/fast.h"
@@ -19,6 +20,7 @@ OdeMethod ode_method_from(const std::string& name) {
 
 std::vector<double> noise_grid(const OdeOptions& options) {
   check_at_least(options.steps, 1, "steps");
+  check_at_least(options.hot, 0, "hot");
   check_positive(options.sigma_min, "sigma_min");
   check_positive(options.sigma_max, "sigma_max");
   check_range(options.rho, 0.1, 100, "rho");
@@ -48,11 +50,23 @@ Samples ode(const Run& run, const OdeOptions& options) {
       return drift(chains.x().image(row), along.image(row), static_cast<float>(factor));
     });
   };
+  const int64_t hot = run.start ? 0 : options.hot, steps = hot + options.steps;
   for (int64_t step = 0;; ++step) {
+    const int64_t level = std::max<int64_t>(step - hot, 0);
+    const double now = grid[static_cast<size_t>(level)];
     chains.evaluate(step);
-    chains.report(step, options.steps, 0, grid[static_cast<size_t>(step)]);
-    if (step == options.steps || chains.stop_asked()) return chains.finish(options.jump, step);
-    const double now = grid[static_cast<size_t>(step)], next = grid[static_cast<size_t>(step) + 1];
+    chains.report(step, steps, 0, now);
+    if (step == steps || chains.stop_asked()) return chains.finish(options.jump, step);
+    if (step < hot) {
+      const double h = kHotShare, fresh = now * std::sqrt(1 - (1 - h) * (1 - h));
+      chains.for_rows(step, [&](int64_t row) {
+        return drift_and_diffuse(chains.x().image(row), chains.grad_x().image(row),
+                                 static_cast<float>(-h * scale), static_cast<float>(fresh),
+                                 sample_stream(chains.seed(row), Draw::step, static_cast<uint64_t>(step)));
+      });
+      continue;
+    }
+    const double next = grid[static_cast<size_t>(level) + 1];
     const double whole = (next - now) / now * scale;
     if (heun) std::ranges::copy(chains.grad_x().values(), slope.data());
     move(step, chains.grad_x(), whole);

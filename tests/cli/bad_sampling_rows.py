@@ -34,7 +34,7 @@ WITH_MASK = ["inpaint fast", "inpaint annealed", "missing"]
 
 # Numeric options of each base; every one is given every bad value.
 COMMON = "batch scale threads"
-FAST = "steps start-sigma h0 beta sigma-end"
+FAST = "steps hot start-sigma h0 beta sigma-end"
 PHASES = "eps temperature-high temperature-low steps-hot steps-cool steps-end start-sigma"
 FIT = "limit crop resize pad"
 NUMBERS = {
@@ -68,6 +68,7 @@ OWNED = {
     "h0 0.1": "fast",
     "beta 0.5": "fast",
     "sigma-end 0.1": "fast",
+    "hot 3": "fast ode",
     "method euler": "ode",
     "sigma-max 2": "ode",
     "sigma-min 0.1": "ode",

@@ -112,7 +112,7 @@ TEST(Ode, MatchesTheClosedFormOnAGaussian) {
   engine.coupling = 0;
   const auto seeds = seeds_from(0, 2);
   OdeOptions options;
-  options.method = OdeMethod::euler, options.steps = 12, options.jump = false;
+  options.method = OdeMethod::euler, options.steps = 12, options.jump = false, options.hot = 0;
   const auto grid = noise_grid(options);
   const Tensor start = start_images(engine.spec(), seeds);
   const auto euler = ode({engine, seeds}, options);
@@ -143,7 +143,7 @@ TEST(Ode, HeunConvergesWithTheSquareOfTheStep) {
   const auto seeds = seeds_from(0, 1);
   const auto error = [&](int64_t steps) {
     OdeOptions options;
-    options.steps = steps, options.jump = false;
+    options.steps = steps, options.jump = false, options.hot = 0;
     const auto samples = ode({engine, seeds}, options);
     const Tensor start = start_images(engine.spec(), seeds);
     const double limit =
@@ -159,6 +159,30 @@ TEST(Ode, JumpRemovesWhatIsLeft) {
   const auto samples = ode({engine, seeds}, {});
   for (size_t j = 0; j < kPixels; ++j) EXPECT_NEAR(samples.x.data()[j], engine.mean[j], 1e-6);
   EXPECT_LE(samples.evaluations[0], 100);
+}
+
+TEST(Ode, HotStepsForgetTheStart) {
+  // They are Langevin steps for the density of noisy data, here a point under noise 1: mean and variance
+  // after them are the data's, although the start had another mean.
+  PointEngine engine;
+  for (double& m : engine.mean) m = -1;
+  const size_t n = 500;
+  const auto seeds = seeds_from(0, n);
+  OdeOptions options;
+  options.hot = 12;
+  double sum = 0, square = 0;
+  const auto observer = [&](const StepReport& r) {
+    EXPECT_EQ(r.steps, 27);
+    if (r.step != 12) return;
+    for (const float x : r.x.values()) sum += x + 1, square += (x + 1) * (x + 1);
+  };
+  const auto samples = ode({engine, seeds, {}, observer}, options);
+  const double count = static_cast<double>(n * kPixels);
+  EXPECT_NEAR(sum / count, 1.5 * std::pow(0.5, 12), 5 / std::sqrt(count));
+  EXPECT_NEAR(square / count, 1, 5 * std::sqrt(2 / count));
+  EXPECT_EQ(samples.evaluations[0], 12 + 2 * 15 + 1);
+  const Tensor start = start_images(engine.spec(), seeds);
+  EXPECT_EQ(ode({engine, seeds, start.view()}, options).evaluations[0], 2 * 15 + 1);
 }
 
 TEST(Ode, GridRunsFromMaxToMin) {

@@ -123,19 +123,20 @@ void Plan::forward(NetworkWeights& weights, Buffers& buffers, const float* x, st
     const BlockBuffers& buffer = buffers.block[i];
     const Block& block = primitive.block;
     elu(buffer.h, buffer.a, layout_.count(n_, block.in, block.size));
-    if (block.down) {
-      const int64_t planes = n_ * layout_.padded(block.in) / layout_.block,
-                    plane = block.size * block.size * layout_.block;
-      parallel_for(planes, 1, [&](int64_t begin, int64_t end) {
-        kernels().pool(buffer.h + begin * plane, buffer.s + begin * plane / 4, end - begin, block.size,
-                       layout_.block);
-      });
-    }
+    if (block.down) pool(block, buffer.h, buffer.s);
     primitive.conv_1.run(buffer.a, weight.conv_1, nullptr, buffer.b);
     primitive.conv_2.run(buffer.b, weight.conv_2, weight.bias.data(), next_h(buffers, i));
     primitive.shortcut.run(buffer.s, weight.shortcut, nullptr, next_h(buffers, i));
   }
   weights.head.energy(buffers.last_h, energy);
+}
+
+void Plan::pool(const Block& block, const float* from, float* to) const {
+  const int64_t planes = n_ * layout_.padded(block.in) / layout_.block;
+  const int64_t plane = block.size * block.size * layout_.block;
+  parallel_for(planes, 1, [&](int64_t begin, int64_t end) {
+    kernels().pool(from + begin * plane, to + begin * plane / 4, end - begin, block.size, layout_.block);
+  });
 }
 
 void Plan::add_shortcut(const Block& block, const float* shortcut, float* out) const {
@@ -208,14 +209,7 @@ void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
     const int64_t count = layout_.count(n_, block.in, block.size);
     float* next = i + 1 < blocks_.size() ? buffers.block[i + 1].hdot : buffers.last_hdot;
     times_elu_slope(buffer.hdot, buffer.a, buffer.adot, count);
-    if (block.down) {
-      const int64_t planes = n_ * layout_.padded(block.in) / layout_.block,
-                    plane = block.size * block.size * layout_.block;
-      parallel_for(planes, 1, [&](int64_t begin, int64_t end) {
-        kernels().pool(buffer.hdot + begin * plane, buffer.sdot + begin * plane / 4, end - begin, block.size,
-                       layout_.block);
-      });
-    }
+    if (block.down) pool(block, buffer.hdot, buffer.sdot);
     primitive.conv_1_tangent->run(buffer.adot, weight.conv_1, nullptr, buffer.bdot);
     times_elu_slope(buffer.bdot, buffer.b, buffer.bdot, count);
     primitive.conv_2_tangent->run(buffer.bdot, weight.conv_2, nullptr, next);

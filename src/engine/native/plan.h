@@ -56,7 +56,9 @@ class Plan {
                        std::span<float> gradient);
   void input_gradient(NetworkWeights& weights, Buffers& buffers, const float* noisy,
                       std::span<float> gradient) const;
-  // out = raw * ELU'(a) [+ second-order term] + transposed shortcut
+  // The shortcut's input of a block that halves the image.
+  void pool(const Block& block, const float* from, float* to) const;
+  // Adds what came back through the shortcut, spread over 2x2 pixels where it was pooled.
   void add_shortcut(const Block& block, const float* shortcut, float* out) const;
   void add_bias_gradient(const float* gamma, int64_t channels, int64_t size, std::span<float> bias) const;
 

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/network_options.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "engine/network_check.h"
@@ -40,11 +41,7 @@ class Check : public Command {
     options.group("Network");
     options.add("model", model_, "check the weights of this model file or run folder").meta("MODEL");
     options.add("all", all_, "every network, head, 1 and 3 channels, 32 and 64 pixels, one line each");
-    options.add("net", network_, "network").choices({"res6", "res12", "res18", "res34"});
-    options.add("width", spec_.width, "channels after the first convolution, a multiple of 4").range(4, 4096);
-    options.add("channels", spec_.channels, "channels of the images").range(1, 1024);
-    options.add("size", spec_.size, "pixels along each side, a multiple of 8 (res34: 16)").range(8, 4096);
-    options.add("head", head_, "head").choices({"quadratic", "linear"});
+    network_.declare(options);
     options.group("Check");
     options.add("batch", check_.batch, "images").range(1, 4096);
     options.add("seed", seed_, "seed of weights, images and noise").range(0);
@@ -56,9 +53,7 @@ class Check : public Command {
   }
 
   int run(OptionSet& options) override {
-    for (const char* name : {"net", "width", "channels", "size", "head"})
-      if (options.given(name) && (all_ || !model_.empty()))
-        fail_usage("give one of the two", "--{} and --{} exclude each other", all_ ? "all" : "model", name);
+    if (all_ || !model_.empty()) network_.exclude(options, all_ ? "all" : "model");
     if (all_ && !model_.empty()) fail_usage("give one of the two", "--all and --model exclude each other");
     set_thread_count(static_cast<int>(threads_));
     check_.seed = static_cast<uint64_t>(seed_);
@@ -68,10 +63,7 @@ class Check : public Command {
  private:
   Parameters parameters() const {
     if (!model_.empty()) return load_model(model_).parameters;
-    Spec spec = spec_;
-    spec.network = network_from(network_);
-    spec.head = head_from(head_);
-    return Parameters::initialised(spec, check_.seed);
+    return Parameters::initialised(network_.spec(), check_.seed);
   }
 
   int run_one() const {
@@ -132,9 +124,9 @@ class Check : public Command {
     std::fflush(stdout);
   }
 
-  Spec spec_;
   NetworkCheckOptions check_;
-  std::string model_, network_ = "res12", head_ = "quadratic";
+  NetworkOptions network_;
+  std::string model_;
   int64_t seed_ = 0, threads_ = 0;
   bool all_ = false, json_ = false;
 };

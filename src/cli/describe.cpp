@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/network_options.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "engine/native/native_engine.h"
@@ -19,11 +20,7 @@ class Describe : public Command {
   void declare(OptionSet& options) override {
     options.group("Network");
     options.add("model", model_, "describe the network of this model file or run folder").meta("MODEL");
-    options.add("net", network_, "network").choices({"res6", "res12", "res18", "res34"});
-    options.add("width", spec_.width, "channels after the first convolution, a multiple of 4").range(4, 4096);
-    options.add("channels", spec_.channels, "channels of the images").range(1, 1024);
-    options.add("size", spec_.size, "pixels along each side, a multiple of 8 (res34: 16)").range(8, 4096);
-    options.add("head", head_, "head").choices({"quadratic", "linear"});
+    network_.declare(options);
     options.group("Output");
     options.add("batch", batch_, "images a batch, for the memory").range(1, 1'000'000);
     options.add("json", json_, "print JSON for machines").command_line_only();
@@ -32,17 +29,13 @@ class Describe : public Command {
 
   int run(OptionSet& options) override {
     if (!model_.empty()) {
-      for (const char* name : {"net", "width", "channels", "size", "head"})
-        if (options.given(name))
-          fail_usage("give one of the two", "--model and --{} exclude each other", name);
+      network_.exclude(options, "model");
       const Model model = load_model(model_);
       spec_ = model.parameters.spec();
       info_ = model.info;
     } else {
-      spec_.network = network_from(network_);
-      spec_.head = head_from(head_);
+      spec_ = network_.spec();
     }
-    validate(spec_);
     memory_ = native_memory(spec_, batch_);
     json_ ? print_json() : print_table();
     return 0;
@@ -95,7 +88,8 @@ class Describe : public Command {
 
   Spec spec_;
   NativeMemory memory_;
-  std::string model_, network_ = "res12", head_ = "quadratic";
+  NetworkOptions network_;
+  std::string model_;
   int64_t batch_ = 128;
   bool json_ = false;
   json info_ = json::object();

@@ -9,6 +9,8 @@ void declare_engine_options(OptionSet& options, EngineOptions& engine, int64_t& 
       .choices({"native", "torch", "check"});
   options.add("device", engine.device, "cpu, or cuda or cuda:K for the torch and check engines")
       .meta("DEVICE");
+  options.add("exact", engine.exact,
+              "native: direct convolutions only; slower, with the rounding of plain summation");
   options.add("threads", threads, "CPU threads; 0 takes all").range(0, 1024);
 }
 

@@ -80,6 +80,7 @@ class Engine {
 struct EngineOptions {
   std::string engine = "native";  // native, torch, check
   std::string device = "cpu";     // cpu, cuda, cuda:K (torch and check only)
+  bool exact = false;             // native and check: direct convolutions only, none of Winograd's
 };
 
 // Throws when the engine or device does not exist here; never falls back to another one.

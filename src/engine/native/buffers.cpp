@@ -77,35 +77,29 @@ void lay_out_gradient(Allocator& memory, const std::vector<Block>& list, Layout 
   }
   if (!backward) return;
   float* const delta[2] = {memory.take(largest), memory.take(largest)};
-  float* const scratch = memory.take(largest);
+  float* const delta_u = memory.take(largest);
   for (size_t i = 0; i < list.size(); ++i) {
-    BlockBuffers& to = buffers.block[i];
-    to.delta_h = delta[i % 2];
-    to.delta_b = to.delta_u = scratch;  // in place: nothing reads the raw one again
-    to.delta_a = buffers.temporary;
+    buffers.block[i].delta_h = delta[i % 2];
+    buffers.block[i].delta_u = delta_u;
   }
 }
 
 }  // namespace
 
-Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, float* base) {
+Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, int64_t scratch, float* base) {
   const std::vector<Block> list = blocks(spec);
   Allocator memory(base);
   Buffers buffers;
   buffers.block.resize(list.size());
-  int64_t largest = 0, largest_shortcut = 0;
-  for (const Block& block : list) {
-    largest = std::max(largest, counts(block, layout, n).input);
+  int64_t largest_shortcut = 0;
+  for (const Block& block : list)
     largest_shortcut = std::max(largest_shortcut, counts(block, layout, n).shortcut);
-  }
   const int64_t last = layout.count(n, list.back().out, list.back().out_size());
   const int64_t image = spec.input(n).count();
   memory.pair(last, buffers.last_h, buffers.last_hdot);
   memory.pair(last, buffers.last_gamma, buffers.last_delta);
-  if (mode != Mode::energy) {
-    buffers.temporary = memory.take(largest);
-    buffers.shortcut = memory.take(largest_shortcut);
-  }
+  if (mode != Mode::energy) buffers.shortcut = memory.take(largest_shortcut);
+  buffers.scratch = memory.take(scratch);
   if (mode == Mode::training) {
     buffers.v = memory.take(image);
     buffers.grad_x = memory.take(image);

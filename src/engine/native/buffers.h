@@ -19,6 +19,7 @@ enum class Mode { energy, gradient, training };
 struct BlockBuffers {
   float *a = nullptr, *b = nullptr, *h = nullptr, *s = nullptr;  // s == h where the block does not pool
   float *adot = nullptr, *bdot = nullptr, *hdot = nullptr, *sdot = nullptr;
+  // delta_a and delta_b, the raw results of the backward convolutions, are kept in training only.
   float *delta_b = nullptr, *delta_u = nullptr, *delta_a = nullptr, *delta_h = nullptr;
   float *gamma_u = nullptr, *gamma_h = nullptr;
 };
@@ -27,13 +28,15 @@ struct Buffers {
   std::vector<BlockBuffers> block;
   float *last_h = nullptr, *last_hdot = nullptr;       // the head's input
   float *last_delta = nullptr, *last_gamma = nullptr;  // dE, dEdot by the head's input
-  float *temporary = nullptr, *shortcut = nullptr;     // raw results of backward convolutions
+  float* shortcut = nullptr;                           // what comes back through a shortcut
   float* v = nullptr;                                  // (n,C,H,W) plain: the tangent direction
   float* grad_x = nullptr;                             // (n,C,H,W) plain, training only
+  float* scratch = nullptr;                            // of the convolutions
   int64_t count = 0;                                   // floats needed
 };
 
-// Lays the buffers out from `base`; with a null base only count is meaningful.
-Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, float* base);
+// Lays the buffers out from `base`, with `scratch` floats for the convolutions; with a null base only count
+// is meaningful.
+Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, int64_t scratch, float* base);
 
 }  // namespace mdsm::native

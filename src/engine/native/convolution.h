@@ -1,95 +1,51 @@
-// oneDNN convolutions on channel-blocked feature maps: thin wrappers that own a primitive and take raw
-// pointers. Weights come and go through PackedWeights, in whatever order the primitive likes best.
+// One convolution of the network in the way that is faster for its shape: direct (oneDNN) or Winograd's.
 #pragma once
 
-#include <memory>
-#include <oneapi/dnnl/dnnl.hpp>
-#include <span>
-#include <vector>
+#include <optional>
 
-#include "core/tensor.h"
-#include "engine/native/layout.h"
+#include "engine/native/direct.h"
+#include "engine/native/winograd.h"
 
 namespace mdsm::native {
 
-// One oneDNN CPU engine and stream for the process.
-const dnnl::engine& dnnl_engine();
-dnnl::stream& dnnl_stream();
+// exact: every convolution direct, with rounding errors of plain summation. fast: Winograd's where it pays.
+enum class Arithmetic { fast, exact };
 
-// Channels are already padded to whole blocks.
-struct ConvolutionShape {
-  int64_t n, in, out;
-  int64_t size;    // pixels along each side of the input
-  int64_t kernel;  // 1, 3, or 4 (a 3x3 with 2x2 mean pooling folded in, stride 2)
+class ConvolutionWeights {
+ public:
+  // plain: (out, in, k, k) without padding, k = 1 or 3; pooled folds 2x2 mean pooling into the 3x3.
+  ConvolutionWeights(int64_t out, int64_t in, int64_t kernel, bool pooled, Layout layout);
+  void set(const float* plain);  // must stay until the next set()
 
-  int64_t stride() const { return kernel == 4 ? 2 : 1; }
-  int64_t pad() const { return kernel == 1 ? 0 : 1; }
-  int64_t out_size() const { return size / stride(); }
+  DirectWeights direct;
+  WinogradWeights winograd;
 };
 
-// The weights of one convolution in the orders its primitives ask for, made from the plain ones when these
-// change.
-class PackedWeights {
+class Convolution {
  public:
-  // plain: (out, in, k, k) with unpadded channels, k = 1 or 3; pooled folds the 3x3 into 4x4 stride 2.
-  PackedWeights(int64_t out, int64_t in, int64_t kernel, bool pooled, Layout layout);
+  // gradient_pairs: weight gradients are taken on pairs of n maps (a doubled batch).
+  Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic, bool with_gradient);
 
-  int64_t kernel() const { return pooled_ ? 4 : kernel_; }
-  void set(std::span<const float> plain);
-  // The weights in the order `wanted`, remembered until the next set().
-  const float* get(const dnnl::memory::desc& wanted);
-  // Adds a gradient that lies in the order `given` to the plain one.
-  void add_gradient(const dnnl::memory::desc& given, const float* gradient, std::span<float> plain);
+  // Floats of scratch memory for any of the calls below.
+  int64_t scratch_count() const { return scratch_count_; }
+  const ConvolutionShape& shape() const { return shape_; }
+
+  // dst = epilogue(conv(src))
+  void forward(const float* src, ConvolutionWeights& weights, const Epilogue& epilogue, float* dst,
+               float* scratch);
+  // diff_src = epilogue(conv^T(diff_dst))
+  void backward(const float* diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue, float* diff_src,
+                float* scratch);
+  // Adds the weight gradient of 2n maps to the plain one.
+  void gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights, float* plain,
+                float* scratch);
 
  private:
-  struct Copy {
-    dnnl::memory::desc desc;
-    FloatBuffer values;
-    uint64_t version = 0;
-  };
-  dnnl::memory::desc plain_desc() const;
-
-  int64_t out_, in_, kernel_, out_padded_, in_padded_;
-  bool pooled_;
-  FloatBuffer padded_;  // (out_padded, in_padded, kernel(), kernel())
-  uint64_t version_ = 0;
-  std::vector<std::unique_ptr<Copy>> copies_;
-};
-
-enum class Epilogue { none, elu, accumulate };
-
-class ConvolutionForward {
- public:
-  enum class Bias { no, yes };
-  ConvolutionForward(const ConvolutionShape& shape, Layout layout, Bias bias, Epilogue epilogue);
-  void run(const float* src, PackedWeights& weights, const float* bias, float* dst);
-
- private:
-  dnnl::convolution_forward::primitive_desc desc_;
-  dnnl::convolution_forward primitive_;
-};
-
-class ConvolutionBackward {
- public:
-  ConvolutionBackward(const ConvolutionShape& shape, Layout layout);
-  void run(const float* diff_dst, PackedWeights& weights, float* diff_src);
-
- private:
-  dnnl::convolution_backward_data::primitive_desc desc_;
-  dnnl::convolution_backward_data primitive_;
-};
-
-class ConvolutionGradient {
- public:
-  ConvolutionGradient(const ConvolutionShape& shape, Layout layout);
-  // Adds the weight gradient to `plain`. scratch: at least scratch_count() floats.
-  void run(const float* src, const float* diff_dst, PackedWeights& weights, std::span<float> plain,
-           float* scratch);
-  int64_t scratch_count() const;
-
- private:
-  dnnl::convolution_backward_weights::primitive_desc desc_;
-  dnnl::convolution_backward_weights primitive_;
+  ConvolutionShape shape_;
+  bool winograd_;
+  DirectConvolution direct_, direct_pair_;
+  WinogradConvolution winograd_one_, winograd_pair_;
+  int64_t scratch_count_ = 0;
 };
 
 }  // namespace mdsm::native

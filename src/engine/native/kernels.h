@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/native/winograd_kernels.h"
+
 namespace mdsm::native {
 
 struct AdamNumbers {
@@ -32,16 +34,11 @@ struct Kernels {
   void (*elu)(const float* x, float* y, int64_t count);
   // out = in * ELU'(y)
   void (*times_elu_slope)(const float* in, const float* y, float* out, int64_t count);
-  // out = in * ELU'(y) + delta * ELU''(u) * udot; ydot = ELU'(u) * udot makes the last product (y > 0 ? 0 :
-  // delta * ydot)
-  void (*second_order_slope)(const float* in, const float* y, const float* delta, const float* ydot,
-                             float* out, int64_t count);
-  // out += in
-  void (*add)(const float* in, float* out, int64_t count);
+  // The epilogue of a convolution whose raw results are in planes first .. last-1 of the map.
+  void (*finish)(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t last, float* map);
 
-  // 2x2 mean of `planes` blocked planes of size x size pixels, and the transposed map added to out.
+  // 2x2 mean of `planes` blocked planes of size x size pixels.
   void (*pool)(const float* in, float* out, int64_t planes, int64_t size, int64_t block);
-  void (*add_unpooled)(const float* in, float* out, int64_t planes, int64_t size, int64_t block);
 
   // sum[c] = sum over pixels of one image's blocked plane
   void (*plane_sum)(const float* in, float* sum, int64_t pixels, int64_t block);
@@ -57,6 +54,8 @@ struct Kernels {
   void (*adam)(const AdamNumbers& numbers, const float* gradient, float* weights, float* m, float* v,
                float* ema, int64_t count);
   double (*sum_of_squares)(const float* x, int64_t count);
+
+  const WinogradKernels* winograd;
 };
 
 const Kernels& kernels();

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "engine/native/kernels.h"
+#include "engine/native/winograd_impl.h"
 
 namespace mdsm::native {
 namespace {
@@ -42,20 +43,6 @@ void times_elu_slope(const float* in, const float* y, float* out, int64_t count)
   for (int64_t i = 0; i < count; ++i) out[i] = in[i] * (y[i] > 0 ? 1.0f : y[i] + 1.0f);
 }
 
-void second_order_slope(const float* in, const float* y, const float* delta, const float* ydot, float* out,
-                        int64_t count) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i) {
-    const float slope = y[i] > 0 ? 1.0f : y[i] + 1.0f, bend = y[i] > 0 ? 0.0f : delta[i] * ydot[i];
-    out[i] = in[i] * slope + bend;
-  }
-}
-
-void add(const float* in, float* out, int64_t count) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i) out[i] += in[i];
-}
-
 template <int B>
 void pool_block(const float* in, float* out, int64_t planes, int64_t size) {
   const int64_t half = size / 2, row = size * B;
@@ -67,24 +54,6 @@ void pool_block(const float* in, float* out, int64_t planes, int64_t size) {
         for (int b = 0; b < B; ++b)
           to[x * B + b] = 0.25f * ((top[2 * x * B + b] + top[2 * x * B + B + b]) +
                                    (top[row + 2 * x * B + b] + top[row + 2 * x * B + B + b]));
-    }
-}
-
-template <int B>
-void add_unpooled_block(const float* in, float* out, int64_t planes, int64_t size) {
-  const int64_t half = size / 2, row = size * B;
-  for (int64_t p = 0; p < planes; ++p)
-    for (int64_t y = 0; y < half; ++y) {
-      const float* from = in + (p * half + y) * half * B;
-      float* top = out + (p * size + 2 * y) * row;
-      for (int64_t x = 0; x < half; ++x)
-        for (int b = 0; b < B; ++b) {
-          const float quarter = 0.25f * from[x * B + b];
-          top[2 * x * B + b] += quarter;
-          top[2 * x * B + B + b] += quarter;
-          top[row + 2 * x * B + b] += quarter;
-          top[row + 2 * x * B + B + b] += quarter;
-        }
     }
 }
 
@@ -182,8 +151,10 @@ void input_weights_block(const InputConvolution& conv, const float* x, const flo
 void pool(const float* in, float* out, int64_t planes, int64_t size, int64_t block) {
   block == 16 ? pool_block<16>(in, out, planes, size) : pool_block<8>(in, out, planes, size);
 }
-void add_unpooled(const float* in, float* out, int64_t planes, int64_t size, int64_t block) {
-  block == 16 ? add_unpooled_block<16>(in, out, planes, size) : add_unpooled_block<8>(in, out, planes, size);
+void finish(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t last, float* map) {
+  with_block(shape.block, [&](auto constant) {
+    finish_block<decltype(constant)::kValue>(epilogue, shape, first, last, map);
+  });
 }
 void plane_sum(const float* in, float* sum, int64_t pixels, int64_t block) {
   block == 16 ? plane_sum_block<16>(in, sum, pixels) : plane_sum_block<8>(in, sum, pixels);
@@ -227,8 +198,8 @@ double sum_of_squares(const float* x, int64_t count) {
 }  // namespace
 
 extern const Kernels MDSM_KERNEL_TABLE;
-const Kernels MDSM_KERNEL_TABLE = {
-    MDSM_KERNEL_ISA, elu,           times_elu_slope, second_order_slope, add,  pool,          add_unpooled,
-    plane_sum,       input_forward, input_backward,  input_weights,      adam, sum_of_squares};
+const Kernels MDSM_KERNEL_TABLE = {MDSM_KERNEL_ISA, elu,           times_elu_slope, finish,        pool,
+                                   plane_sum,       input_forward, input_backward,  input_weights, adam,
+                                   sum_of_squares,  &kWinograd};
 
 }  // namespace mdsm::native

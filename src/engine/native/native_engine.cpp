@@ -20,8 +20,9 @@ constexpr size_t kPlansKept = 16;
 
 class NativeEngine : public Engine {
  public:
-  explicit NativeEngine(const Parameters& parameters)
+  NativeEngine(const Parameters& parameters, Arithmetic arithmetic)
       : Engine(parameters.spec()),
+        arithmetic_(arithmetic),
         layout_(choose_layout(spec())),
         weights_(parameters),
         packed_(spec(), layout_),
@@ -48,7 +49,7 @@ class NativeEngine : public Engine {
         std::ranges::find_if(plans_, [&](const auto& p) { return p->mode() == mode && p->batch() == n; });
     if (found == plans_.end()) {
       if (plans_.size() == kPlansKept) plans_.pop_back();
-      found = plans_.insert(plans_.begin(), std::make_unique<Plan>(spec(), layout_, mode, n));
+      found = plans_.insert(plans_.begin(), std::make_unique<Plan>(spec(), layout_, arithmetic_, mode, n));
     }
     std::rotate(plans_.begin(), found, found + 1);
     Plan& chosen = *plans_.front();
@@ -146,6 +147,7 @@ class NativeEngine : public Engine {
     if (which == StateVector::weights) packed_.set(weights_);
   }
 
+  Arithmetic arithmetic_;
   Layout layout_;
   Parameters weights_;
   NetworkWeights packed_;
@@ -157,9 +159,10 @@ class NativeEngine : public Engine {
 }  // namespace
 }  // namespace native
 
-std::unique_ptr<Engine> make_native_engine(const Parameters& parameters) {
+std::unique_ptr<Engine> make_native_engine(const Parameters& parameters, bool exact) {
   try {
-    return std::make_unique<native::NativeEngine>(parameters);
+    return std::make_unique<native::NativeEngine>(
+        parameters, exact ? native::Arithmetic::exact : native::Arithmetic::fast);
   } catch (const dnnl::error& error) {
     fail("this CPU or oneDNN build may not support the network", "oneDNN: {}", error.what());
   }
@@ -175,7 +178,9 @@ NativeMemory native_memory(const Spec& spec, int64_t n) {
   validate(spec);
   const native::Layout layout = native::choose_layout(spec);
   const auto bytes = [&](native::Mode mode, int64_t batch) {
-    return sizeof(float) * static_cast<size_t>(native::lay_out(spec, layout, mode, batch, nullptr).count);
+    return sizeof(float) *
+           static_cast<size_t>(
+               native::Plan(spec, layout, native::Arithmetic::fast, mode, batch).arena_count());
   };
   const int64_t piece = std::min(n, native::kPiece);
   // Weights, their average, two moments, the gradient; then the padded copy and two orders of it, 16/9 larger

@@ -9,7 +9,8 @@
 
 namespace mdsm {
 
-std::unique_ptr<Engine> make_native_engine(const Parameters& parameters);
+// exact: direct convolutions only; otherwise Winograd's where they pay.
+std::unique_ptr<Engine> make_native_engine(const Parameters& parameters, bool exact = false);
 
 // "oneDNN 2.6.3, AVX2": for --version.
 std::string native_engine_version();

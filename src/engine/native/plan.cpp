@@ -3,11 +3,15 @@
 #include <algorithm>
 
 #include "core/threads.h"
+#include "engine/native/profile.h"
 
 namespace mdsm::native {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // floats below which a second thread does not pay
+constexpr const char* kElementwise = "elementwise";  // the profile's row for everything that is no layer
+constexpr int64_t kGrain = 1 << 14;                  // floats below which a second thread does not pay
+
+using Op = Epilogue::Op;
 
 void elu(const float* x, float* y, int64_t count) {
   parallel_for(count, kGrain,
@@ -20,77 +24,68 @@ void times_elu_slope(const float* in, const float* y, float* out, int64_t count)
   });
 }
 
-void second_order_slope(const float* in, const float* y, const float* delta, const float* ydot, float* out,
-                        int64_t count) {
-  parallel_for(count, kGrain, [&](int64_t begin, int64_t end) {
-    kernels().second_order_slope(in + begin, y + begin, delta + begin, ydot + begin, out + begin,
-                                 end - begin);
-  });
+// Work of the head and of the first convolution on n images, for the profile.
+double head_flop(const Spec& spec, int64_t n) {
+  return 2.0 * (spec.head == Head::quadratic ? 3 : 1) * static_cast<double>(n * features(spec));
+}
+double input_flop(const Spec& spec, int64_t n) {
+  return 2.0 * 9 * static_cast<double>(n * spec.width * spec.input(1).count());
 }
 
 }  // namespace
 
-Plan::BlockPrimitives Plan::make_block(const Block& block) const {
-  using Bias = ConvolutionForward::Bias;
-  const int64_t in = layout_.padded(block.in), out = layout_.padded(block.out);
-  const ConvolutionShape conv_1{n_, in, in, block.size, 3},
-      conv_2{n_, in, out, block.size, block.down ? 4 : 3}, shortcut{n_, in, out, block.out_size(), 1};
-  const auto doubled = [](ConvolutionShape shape) {
-    shape.n *= 2;
-    return shape;
-  };
-  BlockPrimitives made{block,
-                       ConvolutionForward(conv_1, layout_, Bias::no, Epilogue::elu),
-                       ConvolutionForward(conv_2, layout_, Bias::yes, Epilogue::none),
-                       ConvolutionForward(shortcut, layout_, Bias::no, Epilogue::accumulate),
-                       {},
-                       {},
-                       {},
-                       {},
-                       {},
-                       {},
-                       {},
-                       {}};
-  if (mode_ != Mode::energy) {
-    made.conv_1_back.emplace(conv_1, layout_);
-    made.conv_2_back.emplace(conv_2, layout_);
-    made.shortcut_back.emplace(shortcut, layout_);
-  }
-  if (mode_ == Mode::training) {
-    made.conv_1_tangent.emplace(conv_1, layout_, Bias::no, Epilogue::none);
-    made.conv_2_tangent.emplace(conv_2, layout_, Bias::no, Epilogue::none);
-    made.conv_1_weights.emplace(doubled(conv_1), layout_);
-    made.conv_2_weights.emplace(doubled(conv_2), layout_);
-    made.shortcut_weights.emplace(doubled(shortcut), layout_);
-  }
-  return made;
+void Plan::Layer::forward(const char* pass, const float* src, ConvolutionWeights& weights,
+                          const Epilogue& epilogue, float* dst, float* scratch) {
+  const ProfileScope scope(name, pass, flop);
+  convolution.forward(src, weights, epilogue, dst, scratch);
 }
 
-Plan::Plan(const Spec& spec, Layout layout, Mode mode, int64_t n)
-    : spec_(spec),
-      layout_(layout),
-      mode_(mode),
-      n_(n),
-      arena_count_(lay_out(spec, layout, mode, n, nullptr).count) {
-  int64_t scratch = 0;
+void Plan::Layer::backward(const char* pass, const float* diff_dst, ConvolutionWeights& weights,
+                           const Epilogue& epilogue, float* diff_src, float* scratch) {
+  const ProfileScope scope(name, pass, flop);
+  convolution.backward(diff_dst, weights, epilogue, diff_src, scratch);
+}
+
+void Plan::Layer::gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights,
+                           std::span<float> plain, float* scratch) {
+  const ProfileScope scope(name, kWeightGradients, 2 * flop);
+  convolution.gradient(src, diff_dst, weights, plain.data(), scratch);
+}
+
+Plan::BlockLayers Plan::make_block(const Block& block, Arithmetic arithmetic) const {
+  const auto layer = [&](const char* name, int64_t out, int64_t size, int64_t kernel) {
+    const ConvolutionShape plain{n_, block.in, out, size, kernel};
+    const ConvolutionShape padded{n_, layout_.padded(block.in), layout_.padded(out), size, kernel};
+    return Layer{Convolution(padded, layout_, arithmetic, mode_ == Mode::training), block.name + name,
+                 plain.flop()};
+  };
+  return {block, layer(".conv_1", block.in, block.size, 3),
+          layer(".conv_2", block.out, block.size, block.down ? 4 : 3),
+          layer(".conv_shortcut", block.out, block.out_size(), 1)};
+}
+
+Plan::Plan(const Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n)
+    : spec_(spec), layout_(layout), mode_(mode), n_(n) {
   for (const Block& block : blocks(spec)) {
-    blocks_.push_back(make_block(block));
-    if (mode != Mode::training) continue;
-    const BlockPrimitives& made = blocks_.back();
-    for (const auto* one : {&made.conv_1_weights, &made.conv_2_weights, &made.shortcut_weights})
-      scratch = std::max(scratch, (*one)->scratch_count());
+    layers_.push_back(make_block(block, arithmetic));
+    for (const Layer* layer : {&layers_.back().conv_1, &layers_.back().conv_2, &layers_.back().shortcut})
+      scratch_count_ = std::max(scratch_count_, layer->convolution.scratch_count());
   }
-  weights_scratch_ = FloatBuffer(static_cast<size_t>(scratch));
+  arena_count_ = buffers_in(nullptr).count;
+}
+
+Buffers Plan::buffers_in(float* arena) const {
+  return lay_out(spec_, layout_, mode_, n_, scratch_count_, arena);
 }
 
 void Plan::energy(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy) {
-  Buffers buffers = lay_out(spec_, layout_, mode_, n_, arena);
+  Buffers buffers = buffers_in(arena);
   forward(weights, buffers, x, energy);
 }
 
 void Plan::gradient(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy,
                     float* grad_x) {
-  Buffers buffers = lay_out(spec_, layout_, mode_, n_, arena);
+  Buffers buffers = buffers_in(arena);
   forward(weights, buffers, x, energy);
   backward(weights, buffers, grad_x);
 }
@@ -98,7 +93,7 @@ void Plan::gradient(NetworkWeights& weights, float* arena, const float* x, std::
 void Plan::objective(NetworkWeights& weights, float* arena, const float* clean, const float* noisy,
                      std::span<const float> weight, std::span<float> residual, std::span<float> energy,
                      std::span<float> gradient) {
-  Buffers buffers = lay_out(spec_, layout_, mode_, n_, arena);
+  Buffers buffers = buffers_in(arena);
   forward(weights, buffers, noisy, energy);
   backward(weights, buffers, buffers.grad_x);
   tangent_direction(buffers, clean, noisy, weight, residual);
@@ -107,31 +102,41 @@ void Plan::objective(NetworkWeights& weights, float* arena, const float* clean, 
 }
 
 float* Plan::next_h(Buffers& buffers, size_t i) const {
-  return i + 1 < blocks_.size() ? buffers.block[i + 1].h : buffers.last_h;
+  return i + 1 < layers_.size() ? buffers.block[i + 1].h : buffers.last_h;
 }
 
 void Plan::forward(NetworkWeights& weights, Buffers& buffers, const float* x, std::span<float> energy) {
   const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
-  parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      kernels().input_forward(weights.input, x + i * image, weights.input_bias.data(),
-                              buffers.block[0].h + i * map);
-  });
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    BlockPrimitives& primitive = blocks_[i];
+  {
+    const ProfileScope scope("conv1", kForwardPass, input_flop(spec_, n_));
+    parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        kernels().input_forward(weights.input, x + i * image, weights.input_bias.data(),
+                                buffers.block[0].h + i * map);
+    });
+  }
+  {
+    const ProfileScope scope(kElementwise, kForwardPass, 0);
+    elu(buffers.block[0].h, buffers.block[0].a, n_ * map);
+  }
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    auto& [block, conv_1, conv_2, shortcut] = layers_[i];
     BlockWeights& weight = weights.blocks[i];
     const BlockBuffers& buffer = buffers.block[i];
-    const Block& block = primitive.block;
-    elu(buffer.h, buffer.a, layout_.count(n_, block.in, block.size));
-    if (block.down) pool(block, buffer.h, buffer.s);
-    primitive.conv_1.run(buffer.a, weight.conv_1, nullptr, buffer.b);
-    primitive.conv_2.run(buffer.b, weight.conv_2, weight.bias.data(), next_h(buffers, i));
-    primitive.shortcut.run(buffer.s, weight.shortcut, nullptr, next_h(buffers, i));
+    float* const next = next_h(buffers, i);
+    if (block.down) pool(kForwardPass, block, buffer.h, buffer.s);
+    conv_1.forward(kForwardPass, buffer.a, weight.conv_1, {.op = Op::elu}, buffer.b, buffers.scratch);
+    shortcut.forward(kForwardPass, buffer.s, weight.shortcut, {}, next, buffers.scratch);
+    float* const next_a = i + 1 < layers_.size() ? buffers.block[i + 1].a : nullptr;
+    conv_2.forward(kForwardPass, buffer.b, weight.conv_2,
+                   {.bias = weight.bias.data(), .add = next, .second = next_a}, next, buffers.scratch);
   }
+  const ProfileScope scope("head", kForwardPass, head_flop(spec_, n_));
   weights.head.energy(buffers.last_h, energy);
 }
 
-void Plan::pool(const Block& block, const float* from, float* to) const {
+void Plan::pool(const char* pass, const Block& block, const float* from, float* to) const {
+  const ProfileScope scope(kElementwise, pass, 0);
   const int64_t planes = n_ * layout_.padded(block.in) / layout_.block;
   const int64_t plane = block.size * block.size * layout_.block;
   parallel_for(planes, 1, [&](int64_t begin, int64_t end) {
@@ -139,37 +144,29 @@ void Plan::pool(const Block& block, const float* from, float* to) const {
   });
 }
 
-void Plan::add_shortcut(const Block& block, const float* shortcut, float* out) const {
-  if (!block.down) {
-    parallel_for(layout_.count(n_, block.in, block.size), kGrain, [&](int64_t begin, int64_t end) {
-      kernels().add(shortcut + begin, out + begin, end - begin);
-    });
-    return;
-  }
-  const int64_t planes = n_ * layout_.padded(block.in) / layout_.block,
-                plane = block.size * block.size * layout_.block;
-  parallel_for(planes, 1, [&](int64_t begin, int64_t end) {
-    kernels().add_unpooled(shortcut + begin * plane / 4, out + begin * plane, end - begin, block.size,
-                           layout_.block);
-  });
-}
-
 void Plan::backward(NetworkWeights& weights, Buffers& buffers, float* grad_x) {
-  weights.head.delta(buffers.last_h, n_, buffers.last_delta);
+  {
+    const ProfileScope scope("head", kBackwardPass, head_flop(spec_, n_));
+    weights.head.delta(buffers.last_h, n_, buffers.last_delta);
+  }
   const float* delta_out = buffers.last_delta;
-  for (size_t i = blocks_.size(); i-- > 0;) {
-    BlockPrimitives& primitive = blocks_[i];
+  for (size_t i = layers_.size(); i-- > 0;) {
+    auto& [block, conv_1, conv_2, shortcut] = layers_[i];
     BlockWeights& weight = weights.blocks[i];
     const BlockBuffers& buffer = buffers.block[i];
-    const int64_t count = layout_.count(n_, primitive.block.in, primitive.block.size);
-    primitive.conv_2_back->run(delta_out, weight.conv_2, buffer.delta_b);
-    times_elu_slope(buffer.delta_b, buffer.b, buffer.delta_u, count);
-    primitive.conv_1_back->run(buffer.delta_u, weight.conv_1, buffer.delta_a);
-    primitive.shortcut_back->run(delta_out, weight.shortcut, buffers.shortcut);
-    times_elu_slope(buffer.delta_a, buffer.a, buffer.delta_h, count);
-    add_shortcut(primitive.block, buffers.shortcut, buffer.delta_h);
+    conv_2.backward(kBackwardPass, delta_out, weight.conv_2,
+                    {.raw = buffer.delta_b, .op = Op::slope, .y = buffer.b}, buffer.delta_u, buffers.scratch);
+    shortcut.backward(kBackwardPass, delta_out, weight.shortcut, {}, buffers.shortcut, buffers.scratch);
+    conv_1.backward(kBackwardPass, buffer.delta_u, weight.conv_1,
+                    {.raw = buffer.delta_a,
+                     .op = Op::slope,
+                     .y = buffer.a,
+                     .add = buffers.shortcut,
+                     .add_unpooled = block.down},
+                    buffer.delta_h, buffers.scratch);
     delta_out = buffer.delta_h;
   }
+  const ProfileScope scope("conv1", kBackwardPass, input_flop(spec_, n_));
   const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
   parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
@@ -179,6 +176,7 @@ void Plan::backward(NetworkWeights& weights, Buffers& buffers, float* grad_x) {
 
 void Plan::tangent_direction(Buffers& buffers, const float* clean, const float* noisy,
                              std::span<const float> weight, std::span<float> residual) const {
+  const ProfileScope scope(kElementwise, kTangentPass, 0);
   const int64_t image = spec_.input(1).count();
   const float kernel_variance = static_cast<float>(spec_.sigma0 * spec_.sigma0);
   parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
@@ -197,53 +195,70 @@ void Plan::tangent_direction(Buffers& buffers, const float* clean, const float* 
 
 void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
   const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
-  parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      kernels().input_forward(weights.input, buffers.v + i * image, nullptr, buffers.block[0].hdot + i * map);
-  });
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    BlockPrimitives& primitive = blocks_[i];
+  {
+    const ProfileScope scope("conv1", kTangentPass, input_flop(spec_, n_));
+    parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        kernels().input_forward(weights.input, buffers.v + i * image, nullptr,
+                                buffers.block[0].hdot + i * map);
+    });
+  }
+  {
+    const ProfileScope scope(kElementwise, kTangentPass, 0);
+    times_elu_slope(buffers.block[0].hdot, buffers.block[0].a, buffers.block[0].adot, n_ * map);
+  }
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    auto& [block, conv_1, conv_2, shortcut] = layers_[i];
     BlockWeights& weight = weights.blocks[i];
     const BlockBuffers& buffer = buffers.block[i];
-    const Block& block = primitive.block;
-    const int64_t count = layout_.count(n_, block.in, block.size);
-    float* next = i + 1 < blocks_.size() ? buffers.block[i + 1].hdot : buffers.last_hdot;
-    times_elu_slope(buffer.hdot, buffer.a, buffer.adot, count);
-    if (block.down) pool(block, buffer.hdot, buffer.sdot);
-    primitive.conv_1_tangent->run(buffer.adot, weight.conv_1, nullptr, buffer.bdot);
-    times_elu_slope(buffer.bdot, buffer.b, buffer.bdot, count);
-    primitive.conv_2_tangent->run(buffer.bdot, weight.conv_2, nullptr, next);
-    primitive.shortcut.run(buffer.sdot, weight.shortcut, nullptr, next);
+    const bool last = i + 1 == layers_.size();
+    float* const next = last ? buffers.last_hdot : buffers.block[i + 1].hdot;
+    Epilogue end{.add = next};
+    if (!last) {
+      end.second = buffers.block[i + 1].adot;
+      end.second_y = buffers.block[i + 1].a;
+    }
+    if (block.down) pool(kTangentPass, block, buffer.hdot, buffer.sdot);
+    conv_1.forward(kTangentPass, buffer.adot, weight.conv_1, {.op = Op::slope, .y = buffer.b}, buffer.bdot,
+                   buffers.scratch);
+    shortcut.forward(kTangentPass, buffer.sdot, weight.shortcut, {}, next, buffers.scratch);
+    conv_2.forward(kTangentPass, buffer.bdot, weight.conv_2, end, next, buffers.scratch);
   }
 }
 
 void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, const float* noisy,
                            std::span<float> gradient) {
   const auto part = [&](const ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
-  weights.head.second_order(buffers.last_h, buffers.last_hdot, n_, buffers.last_gamma, gradient);
+  {
+    const ProfileScope scope("head", kSecondBackwardPass, 2 * head_flop(spec_, n_));
+    weights.head.second_order(buffers.last_h, buffers.last_hdot, n_, buffers.last_gamma, gradient);
+  }
   const float* gamma_out = buffers.last_gamma;  // and, behind it, delta_out: a doubled batch
-  float* const scratch = weights_scratch_.data();
-  for (size_t i = blocks_.size(); i-- > 0;) {
-    BlockPrimitives& primitive = blocks_[i];
+  float* const scratch = buffers.scratch;
+  for (size_t i = layers_.size(); i-- > 0;) {
+    auto& [block, conv_1, conv_2, shortcut] = layers_[i];
     BlockWeights& weight = weights.blocks[i];
     const BlockBuffers& buffer = buffers.block[i];
-    const Block& block = primitive.block;
-    const int64_t count = layout_.count(n_, block.in, block.size);
 
-    primitive.conv_2_weights->run(buffer.b, gamma_out, weight.conv_2, part(weight.conv_2_info), scratch);
-    primitive.shortcut_weights->run(buffer.s, gamma_out, weight.shortcut, part(weight.shortcut_info),
-                                    scratch);
+    conv_2.gradient(buffer.b, gamma_out, weight.conv_2, part(weight.conv_2_info), scratch);
+    shortcut.gradient(buffer.s, gamma_out, weight.shortcut, part(weight.shortcut_info), scratch);
     add_bias_gradient(gamma_out, block.out, block.out_size(), part(weight.conv_2_bias_info));
     add_bias_gradient(gamma_out, block.out, block.out_size(), part(weight.shortcut_bias_info));
 
-    primitive.conv_2_back->run(gamma_out, weight.conv_2, buffers.temporary);
-    second_order_slope(buffers.temporary, buffer.b, buffer.delta_b, buffer.bdot, buffer.gamma_u, count);
-    primitive.conv_1_weights->run(buffer.a, buffer.gamma_u, weight.conv_1, part(weight.conv_1_info), scratch);
+    conv_2.backward(kSecondBackwardPass, gamma_out, weight.conv_2,
+                    {.op = Op::bend, .y = buffer.b, .delta = buffer.delta_b, .ydot = buffer.bdot},
+                    buffer.gamma_u, scratch);
+    conv_1.gradient(buffer.a, buffer.gamma_u, weight.conv_1, part(weight.conv_1_info), scratch);
 
-    primitive.conv_1_back->run(buffer.gamma_u, weight.conv_1, buffers.temporary);
-    primitive.shortcut_back->run(gamma_out, weight.shortcut, buffers.shortcut);
-    second_order_slope(buffers.temporary, buffer.a, buffer.delta_a, buffer.adot, buffer.gamma_h, count);
-    add_shortcut(block, buffers.shortcut, buffer.gamma_h);
+    shortcut.backward(kSecondBackwardPass, gamma_out, weight.shortcut, {}, buffers.shortcut, scratch);
+    conv_1.backward(kSecondBackwardPass, buffer.gamma_u, weight.conv_1,
+                    {.op = Op::bend,
+                     .y = buffer.a,
+                     .delta = buffer.delta_a,
+                     .ydot = buffer.adot,
+                     .add = buffers.shortcut,
+                     .add_unpooled = block.down},
+                    buffer.gamma_h, scratch);
     gamma_out = buffer.gamma_h;
   }
   add_bias_gradient(gamma_out, spec_.width, spec_.size, part(weights.input_bias_info));
@@ -252,6 +267,7 @@ void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, const floa
 
 void Plan::input_gradient(NetworkWeights& weights, Buffers& buffers, const float* noisy,
                           std::span<float> gradient) const {
+  const ProfileScope scope("conv1", kWeightGradients, 2 * input_flop(spec_, n_));
   const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
   FloatBuffer sum(weights.input_weights.size());
   std::fill_n(sum.data(), sum.size(), 0.0f);
@@ -270,6 +286,7 @@ void Plan::input_gradient(NetworkWeights& weights, Buffers& buffers, const float
 
 void Plan::add_bias_gradient(const float* gamma, int64_t channels, int64_t size,
                              std::span<float> bias) const {
+  const ProfileScope scope(kElementwise, kWeightGradients, 0);
   const int64_t block = layout_.block, blocks = layout_.padded(channels) / block, pixels = size * size;
   parallel_for(blocks, 1, [&](int64_t first, int64_t last) {
     float one[16];

@@ -1,11 +1,10 @@
-// One batch size and one mode (energy, input gradient, training): the oneDNN primitives for it and the passes
-// over the network, in the order of docs/design/second_order.md. A plan owns no memory; it is handed the
+// One batch size and one mode (energy, input gradient, training): the convolutions for it and the passes over
+// the network, in the order of docs/design/second_order.md. A plan owns no memory; it is handed the
 // engine's arena.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/native/buffers.h"
@@ -16,7 +15,7 @@ namespace mdsm::native {
 
 class Plan {
  public:
-  Plan(const Spec& spec, Layout layout, Mode mode, int64_t n);
+  Plan(const Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n);
 
   int64_t arena_count() const { return arena_count_; }
   int64_t batch() const { return n_; }
@@ -32,15 +31,26 @@ class Plan {
                  std::span<float> gradient);
 
  private:
-  struct BlockPrimitives {
+  // A convolution with its name and work, for the profile.
+  struct Layer {
+    Convolution convolution;
+    std::string name;
+    double flop;  // of one pass over n images by the direct algorithm, without padding channels
+
+    void forward(const char* pass, const float* src, ConvolutionWeights& weights, const Epilogue& epilogue,
+                 float* dst, float* scratch);
+    void backward(const char* pass, const float* diff_dst, ConvolutionWeights& weights,
+                  const Epilogue& epilogue, float* diff_src, float* scratch);
+    void gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights,
+                  std::span<float> plain, float* scratch);
+  };
+  struct BlockLayers {
     Block block;
-    ConvolutionForward conv_1, conv_2, shortcut;
-    std::optional<ConvolutionBackward> conv_1_back, conv_2_back, shortcut_back;
-    std::optional<ConvolutionForward> conv_1_tangent, conv_2_tangent;
-    std::optional<ConvolutionGradient> conv_1_weights, conv_2_weights, shortcut_weights;
+    Layer conv_1, conv_2, shortcut;
   };
 
-  BlockPrimitives make_block(const Block& block) const;
+  BlockLayers make_block(const Block& block, Arithmetic arithmetic) const;
+  Buffers buffers_in(float* arena) const;
   float* next_h(Buffers& buffers, size_t i) const;
   // Pass 1: h, a, b, s of every block, and the energies.
   void forward(NetworkWeights& weights, Buffers& buffers, const float* x, std::span<float> energy);
@@ -57,17 +67,14 @@ class Plan {
   void input_gradient(NetworkWeights& weights, Buffers& buffers, const float* noisy,
                       std::span<float> gradient) const;
   // The shortcut's input of a block that halves the image.
-  void pool(const Block& block, const float* from, float* to) const;
-  // Adds what came back through the shortcut, spread over 2x2 pixels where it was pooled.
-  void add_shortcut(const Block& block, const float* shortcut, float* out) const;
+  void pool(const char* pass, const Block& block, const float* from, float* to) const;
   void add_bias_gradient(const float* gamma, int64_t channels, int64_t size, std::span<float> bias) const;
 
   Spec spec_;
   Layout layout_;
   Mode mode_;
-  int64_t n_, arena_count_;
-  std::vector<BlockPrimitives> blocks_;
-  FloatBuffer weights_scratch_;
+  int64_t n_, scratch_count_ = 0, arena_count_ = 0;
+  std::vector<BlockLayers> layers_;
 };
 
 }  // namespace mdsm::native

@@ -14,9 +14,9 @@ FloatBuffer zeros(int64_t count) {
 BlockWeights make_block(const Block& block, const Parameters& names, Layout layout) {
   const std::string inner = block.down ? ".conv.conv" : ".conv";
   const std::string conv_2 = block.name + ".conv_2" + inner, shortcut = block.name + ".conv_shortcut" + inner;
-  return {PackedWeights(block.in, block.in, 3, false, layout),
-          PackedWeights(block.out, block.in, 3, block.down, layout),
-          PackedWeights(block.out, block.in, 1, false, layout),
+  return {ConvolutionWeights(block.in, block.in, 3, false, layout),
+          ConvolutionWeights(block.out, block.in, 3, block.down, layout),
+          ConvolutionWeights(block.out, block.in, 1, false, layout),
           names.info(block.name + ".conv_1.conv.weight"),
           names.info(conv_2 + ".weight"),
           names.info(shortcut + ".weight"),
@@ -49,9 +49,9 @@ void NetworkWeights::set(const Parameters& parameters) {
           plain[o * taps + t];
   std::ranges::copy(parameters.at(input_bias_info), input_bias.data());
   for (BlockWeights& block : blocks) {
-    block.conv_1.set(parameters.at(block.conv_1_info));
-    block.conv_2.set(parameters.at(block.conv_2_info));
-    block.shortcut.set(parameters.at(block.shortcut_info));
+    block.conv_1.set(parameters.at(block.conv_1_info).data());
+    block.conv_2.set(parameters.at(block.conv_2_info).data());
+    block.shortcut.set(parameters.at(block.shortcut_info).data());
     std::ranges::transform(parameters.at(block.conv_2_bias_info), parameters.at(block.shortcut_bias_info),
                            block.bias.data(), [](float a, float b) { return a + b; });
   }

@@ -10,14 +10,14 @@
 namespace mdsm::native {
 
 struct BlockWeights {
-  PackedWeights conv_1, conv_2, shortcut;
+  ConvolutionWeights conv_1, conv_2, shortcut;
   ParameterInfo conv_1_info, conv_2_info, shortcut_info, conv_2_bias_info, shortcut_bias_info;
   FloatBuffer bias;  // of conv_2 and the shortcut together: their outputs are added
 };
 
 struct NetworkWeights {
   NetworkWeights(const Spec& spec, Layout layout);
-  void set(const Parameters& parameters);
+  void set(const Parameters& parameters);  // must stay until the next set()
 
   Layout layout;
   InputConvolution input;  // its weights point into input_weights

@@ -1,0 +1,241 @@
+#include "engine/native/direct.h"
+
+#include <algorithm>
+
+#include "core/threads.h"
+#include "engine/native/kernels.h"
+
+namespace mdsm::native {
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+
+memory::desc blocked(int64_t n, int64_t channels, int64_t size, Layout layout) {
+  return {{n, channels, size, size}, memory::data_type::f32, layout.block == 16 ? Tag::nChw16c : Tag::nChw8c};
+}
+
+// Everything a convolution's descriptors share.
+struct Descs {
+  memory::desc src, weights, dst;
+  memory::dims strides, padding;
+
+  Descs(const ConvolutionShape& s, Layout layout)
+      : src(blocked(s.n, s.in, s.size, layout)),
+        weights({s.out, s.in, s.kernel, s.kernel}, memory::data_type::f32, Tag::any),
+        dst(blocked(s.n, s.out, s.out_size(), layout)),
+        strides{s.stride(), s.stride()},
+        padding{s.pad(), s.pad()} {}
+};
+
+dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionShape& shape, Layout layout,
+                                                       bool bias, bool elu, bool sum) {
+  const Descs d(shape, layout);
+  const memory::desc bias_desc =
+      bias ? memory::desc({shape.out}, memory::data_type::f32, Tag::x) : memory::desc();
+  dnnl::post_ops ops;
+  if (elu) ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_elu, 1.0f, 0.0f);
+  if (sum) ops.append_sum(1.0f);
+  dnnl::primitive_attr attr;
+  attr.set_post_ops(ops);
+  const dnnl::convolution_forward::desc op(dnnl::prop_kind::forward_training,
+                                           dnnl::algorithm::convolution_direct, d.src, d.weights, bias_desc,
+                                           d.dst, d.strides, d.padding, d.padding);
+  return {op, attr, dnnl_engine()};
+}
+
+// The descriptor of a backward pass; it also wants the forward one, which oneDNN calls the hint.
+template <class Primitive>
+typename Primitive::primitive_desc backward_desc(const ConvolutionShape& shape, Layout layout) {
+  const Descs d(shape, layout);
+  return {{dnnl::algorithm::convolution_direct, d.src, d.weights, d.dst, d.strides, d.padding, d.padding},
+          dnnl_engine(),
+          forward_desc(shape, layout, false, false, false)};
+}
+
+memory at(const memory::desc& desc, const float* data) {
+  return {desc, dnnl_engine(), const_cast<float*>(data)};
+}
+
+// The 3x3 taps averaged into a 4x4 kernel by 2x2 mean pooling: each of the four pooled positions shifts the
+// kernel.
+void fold(const float* from3x3, float* to4x4) {
+  std::fill_n(to4x4, 16, 0.0f);
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 2; ++b)
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) to4x4[(i + a) * 4 + j + b] += 0.25f * from3x3[i * 3 + j];
+}
+
+void add_unfolded(const float* from4x4, float* to3x3) {  // the transpose of fold
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 2; ++b)
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) to3x3[i * 3 + j] += 0.25f * from4x4[(i + a) * 4 + j + b];
+}
+
+}  // namespace
+
+const dnnl::engine& dnnl_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::stream& dnnl_stream() {
+  static dnnl::stream stream(dnnl_engine());
+  return stream;
+}
+
+DirectWeights::DirectWeights(int64_t out, int64_t in, int64_t kernel, bool pooled, Layout layout)
+    : out_(out),
+      in_(in),
+      kernel_(kernel),
+      out_padded_(layout.padded(out)),
+      in_padded_(layout.padded(in)),
+      pooled_(pooled) {}
+
+memory::desc DirectWeights::padded_desc() const {
+  return {{out_padded_, in_padded_, kernel(), kernel()}, memory::data_type::f32, Tag::oihw};
+}
+
+void DirectWeights::set(const float* plain) {
+  plain_ = plain;
+  ++version_;
+}
+
+void DirectWeights::make_padded() {
+  const int64_t taps = kernel_ * kernel_, padded_taps = kernel() * kernel();
+  if (padded_.size() == 0) {
+    padded_ = FloatBuffer(static_cast<size_t>(out_padded_ * in_padded_ * padded_taps));
+    std::fill_n(padded_.data(), padded_.size(), 0.0f);
+  }
+  parallel_for(out_, 1, [&](int64_t first, int64_t last) {
+    for (int64_t o = first; o < last; ++o)
+      for (int64_t i = 0; i < in_; ++i) {
+        const float* from = plain_ + (o * in_ + i) * taps;
+        float* to = padded_.data() + (o * in_padded_ + i) * padded_taps;
+        pooled_ ? fold(from, to) : static_cast<void>(std::copy_n(from, taps, to));
+      }
+  });
+  padded_version_ = version_;
+}
+
+const float* DirectWeights::get(const memory::desc& wanted) {
+  auto found =
+      std::find_if(copies_.begin(), copies_.end(), [&](const auto& copy) { return copy->desc == wanted; });
+  if (found == copies_.end()) {
+    copies_.push_back(std::make_unique<Copy>());
+    found = copies_.end() - 1;
+    (*found)->desc = wanted;
+    (*found)->values = FloatBuffer(wanted.get_size() / sizeof(float));
+  }
+  Copy& copy = **found;
+  if (copy.version != version_) {
+    if (padded_version_ != version_) make_padded();
+    memory from = at(padded_desc(), padded_.data()), to = at(wanted, copy.values.data());
+    dnnl::reorder(from, to).execute(dnnl_stream(), from, to);
+    dnnl_stream().wait();
+    copy.version = version_;
+  }
+  return copy.values.data();
+}
+
+void DirectWeights::add_gradient(const memory::desc& given, const float* gradient, float* plain) {
+  const int64_t taps = kernel_ * kernel_, padded_taps = kernel() * kernel();
+  FloatBuffer ordered(static_cast<size_t>(out_padded_ * in_padded_ * padded_taps));
+  memory from = at(given, gradient), to = at(padded_desc(), ordered.data());
+  dnnl::reorder(from, to).execute(dnnl_stream(), from, to);
+  dnnl_stream().wait();
+  parallel_for(out_, 1, [&](int64_t first, int64_t last) {
+    for (int64_t o = first; o < last; ++o)
+      for (int64_t i = 0; i < in_; ++i) {
+        const float* padded = ordered.data() + (o * in_padded_ + i) * padded_taps;
+        float* sum = plain + (o * in_ + i) * taps;
+        if (pooled_)
+          add_unfolded(padded, sum);
+        else
+          for (int64_t t = 0; t < taps; ++t) sum[t] += padded[t];
+      }
+  });
+}
+
+DirectConvolution::DirectConvolution(const ConvolutionShape& shape, Layout layout)
+    : shape_(shape), layout_(layout) {}
+
+const DirectConvolution::Forward& DirectConvolution::forward_with(bool bias, bool elu, bool sum) {
+  for (const auto& one : forward_)
+    if (one->bias == bias && one->elu == elu && one->sum == sum) return *one;
+  const auto desc = forward_desc(shape_, layout_, bias, elu, sum);
+  forward_.push_back(
+      std::make_unique<Forward>(Forward{bias, elu, sum, {desc, dnnl::convolution_forward(desc)}}));
+  return *forward_.back();
+}
+
+void DirectConvolution::finish(const Epilogue& epilogue, int64_t channels, int64_t size, float* map) const {
+  if (!epilogue.bias && !epilogue.raw && epilogue.op == Epilogue::Op::none && !epilogue.add &&
+      !epilogue.second)
+    return;
+  const MapShape shape{channels, size, layout_.block};
+  parallel_for(shape_.n * channels / layout_.block, 1,
+               [&](int64_t first, int64_t last) { kernels().finish(epilogue, shape, first, last, map); });
+}
+
+void DirectConvolution::forward(const float* src, DirectWeights& weights, const Epilogue& epilogue,
+                                float* dst) {
+  // What oneDNN can do by itself: the bias, then either ELU or adding to what is there.
+  Epilogue rest = epilogue;
+  const bool bias = epilogue.bias != nullptr, elu = epilogue.op == Epilogue::Op::elu && !epilogue.raw;
+  const bool sum = epilogue.op == Epilogue::Op::none && epilogue.add == dst && !epilogue.raw;
+  rest.bias = nullptr;
+  if (elu) rest.op = Epilogue::Op::none;
+  if (sum) rest.add = nullptr;
+  const auto& [desc, primitive] = forward_with(bias, elu, sum).made;
+  std::unordered_map<int, memory> arguments = {
+      {DNNL_ARG_SRC, at(desc.src_desc(), src)},
+      {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), weights.get(desc.weights_desc()))},
+      {DNNL_ARG_DST, at(desc.dst_desc(), dst)}};
+  if (bias) arguments.emplace(DNNL_ARG_BIAS, at(desc.bias_desc(), epilogue.bias));
+  primitive.execute(dnnl_stream(), arguments);
+  dnnl_stream().wait();
+  finish(rest, shape_.out, shape_.out_size(), dst);
+}
+
+void DirectConvolution::backward(const float* diff_dst, DirectWeights& weights, const Epilogue& epilogue,
+                                 float* diff_src) {
+  if (!backward_) {
+    const auto made = backward_desc<dnnl::convolution_backward_data>(shape_, layout_);
+    backward_ = {made, dnnl::convolution_backward_data(made)};
+  }
+  const auto& [desc, primitive] = *backward_;
+  primitive.execute(dnnl_stream(),
+                    {{DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst)},
+                     {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), weights.get(desc.weights_desc()))},
+                     {DNNL_ARG_DIFF_SRC, at(desc.diff_src_desc(), diff_src)}});
+  dnnl_stream().wait();
+  finish(epilogue, shape_.in, shape_.size, diff_src);
+}
+
+const DirectConvolution::Made<dnnl::convolution_backward_weights>& DirectConvolution::gradient_made() {
+  if (!gradient_) {
+    const auto made = backward_desc<dnnl::convolution_backward_weights>(shape_, layout_);
+    gradient_ = {made, dnnl::convolution_backward_weights(made)};
+  }
+  return *gradient_;
+}
+
+int64_t DirectConvolution::gradient_scratch_count() {
+  return static_cast<int64_t>(gradient_made().desc.diff_weights_desc().get_size() / sizeof(float));
+}
+
+void DirectConvolution::gradient(const float* src, const float* diff_dst, DirectWeights& weights,
+                                 float* plain, float* scratch) {
+  const auto& [desc, primitive] = gradient_made();
+  const memory::desc order = desc.diff_weights_desc();
+  primitive.execute(dnnl_stream(), {{DNNL_ARG_SRC, at(desc.src_desc(), src)},
+                                    {DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst)},
+                                    {DNNL_ARG_DIFF_WEIGHTS, at(order, scratch)}});
+  dnnl_stream().wait();
+  weights.add_gradient(order, scratch, plain);
+}
+
+}  // namespace mdsm::native

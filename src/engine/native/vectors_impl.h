@@ -1,0 +1,145 @@
+// Vectors one channel block wide, ELU on them, and the epilogue of a convolution; included once per
+// instruction set by winograd_impl.h.
+#include "engine/native/epilogue.h"
+
+#define MDSM_INLINE inline __attribute__((always_inline))
+
+namespace mdsm::native {
+namespace {
+
+template <int B>
+struct VectorType {
+  typedef float Type __attribute__((vector_size(B * sizeof(float))));
+  typedef int32_t Integer __attribute__((vector_size(B * sizeof(float))));
+};
+template <int B>
+using Vector = typename VectorType<B>::Type;
+
+// From the block size at run time to the compiler's. Blocks of 16 only where they fit a register.
+template <int B>
+struct Constant {
+  static constexpr int kValue = B;
+};
+template <class Body>
+MDSM_INLINE void with_block(int64_t block, const Body& body) {
+#if defined(__AVX512F__)
+  if (block == 16) return body(Constant<16>{});
+#endif
+  if (block == 8) body(Constant<8>{});
+}
+
+template <int B>
+MDSM_INLINE Vector<B> load(const float* from) {
+  return *reinterpret_cast<const Vector<B>*>(from);
+}
+template <int B>
+MDSM_INLINE void store(float* to, const Vector<B>& value) {
+  *reinterpret_cast<Vector<B>*>(to) = value;
+}
+
+// How many rows and panels of a matrix product fit the registers.
+template <int B>
+struct RegisterTile {
+#if defined(__AVX512F__)
+  static constexpr int kRows = 12, kTransposedRows = 8, kTransposedPanels = 2;
+#else
+  static constexpr int kRows = 6, kTransposedRows = 4, kTransposedPanels = 3;
+#endif
+};
+
+// ELU by exp(x) = 2^k * polynomial, as in kernels_impl.h.
+template <int B>
+MDSM_INLINE Vector<B> elu_of(const Vector<B>& x) {
+  using V = Vector<B>;
+  using I = typename VectorType<B>::Integer;
+  const V zero = {}, low = zero - 87.0f;
+  V t = x < zero ? x : zero;
+  t = t < low ? low : t;
+  const I k = __builtin_convertvector(t * 1.44269504088896341f - 0.5f, I);
+  const V whole = __builtin_convertvector(k, V);
+  const V r = (t - whole * 0.693359375f) + whole * 2.12194440e-4f;
+  V p = zero + 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  const I bits = (k + 127) << 23;
+  const V scale = __builtin_bit_cast(V, bits);
+  return x > zero ? x : p * scale - 1.0f;
+}
+
+template <int B>
+MDSM_INLINE Vector<B> slope_of(const Vector<B>& y) {
+  const Vector<B> zero = {}, one = zero + 1.0f;
+  return y > zero ? one : y + 1.0f;
+}
+
+// A run of pixels of one row of one plane.
+struct PixelRun {
+  int64_t plane, size;  // number of the plane (image and channel block), pixels a side
+  int64_t y, x, step;
+};
+
+template <int B, Epilogue::Op O>
+MDSM_INLINE void finish_pixels(const Epilogue& e, const Vector<B>& bias, const Vector<B>* value, int count,
+                               PixelRun run, float* map) {
+  using V = Vector<B>;
+  const int64_t start = ((run.plane * run.size + run.y) * run.size + run.x) * B, step = run.step * B;
+  for (int j = 0; j < count; ++j) {
+    const int64_t at = start + j * step;
+    V v = value[j] + bias;
+    if (e.raw) store<B>(e.raw + at, v);
+    if constexpr (O == Epilogue::Op::elu) v = elu_of<B>(v);
+    if constexpr (O == Epilogue::Op::slope) v = v * slope_of<B>(load<B>(e.y + at));
+    if constexpr (O == Epilogue::Op::bend) {
+      const V y = load<B>(e.y + at), zero = {};
+      const V bend = load<B>(e.delta + at) * load<B>(e.ydot + at);
+      v = v * slope_of<B>(y) + (y > zero ? zero : bend);
+    }
+    if (e.add) {
+      if (e.add_unpooled) {
+        const int64_t half = run.size / 2, x = run.x + j * run.step;
+        v += 0.25f * load<B>(e.add + ((run.plane * half + run.y / 2) * half + x / 2) * B);
+      } else {
+        v += load<B>(e.add + at);
+      }
+    }
+    store<B>(map + at, v);
+    if (e.second)
+      store<B>(e.second + at, e.second_y ? v * slope_of<B>(load<B>(e.second_y + at)) : elu_of<B>(v));
+  }
+}
+
+// The epilogue on planes that already hold raw values.
+template <int B, Epilogue::Op O>
+void finish_planes(const Epilogue& e, const MapShape& shape, int64_t first, int64_t last, float* map) {
+  const int64_t blocks = shape.channels / B, size = shape.size;
+  for (int64_t plane = first; plane < last; ++plane) {
+    const Vector<B> bias = e.bias ? load<B>(e.bias + plane % blocks * B) : Vector<B>{};
+    for (int64_t y = 0; y < size; ++y) {
+      const float* row = map + (plane * size + y) * size * B;
+      finish_pixels<B, O>(e, bias, reinterpret_cast<const Vector<B>*>(row), static_cast<int>(size),
+                          {plane, size, y, 0, 1}, map);
+    }
+  }
+}
+
+template <int B>
+void finish_block(const Epilogue& e, const MapShape& shape, int64_t first, int64_t last, float* map) {
+  using Op = Epilogue::Op;
+  switch (e.op) {
+    case Op::none:
+      return finish_planes<B, Op::none>(e, shape, first, last, map);
+    case Op::elu:
+      return finish_planes<B, Op::elu>(e, shape, first, last, map);
+    case Op::slope:
+      return finish_planes<B, Op::slope>(e, shape, first, last, map);
+    case Op::bend:
+      return finish_planes<B, Op::bend>(e, shape, first, last, map);
+  }
+}
+
+}  // namespace
+}  // namespace mdsm::native

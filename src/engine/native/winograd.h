@@ -1,0 +1,86 @@
+// Winograd's convolution on channel-blocked feature maps: several times fewer multiplications than the direct
+// one, for 3x3 kernels and for 4x4 stride-2 ones (3x3 with 2x2 mean pooling folded in). It cuts the maps into
+// tiles of 4x4 results, and works on as many tiles at a time as keep the transformed values in the cache.
+//
+// Every result is computed by itself, in the same order whatever the batch and the number of threads.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/tensor.h"
+#include "engine/native/layout.h"
+#include "engine/native/winograd_kernels.h"
+
+namespace mdsm::native {
+
+// Channels are padded to whole blocks; size is that of the input, twice that of the result where pooled.
+struct WinogradShape {
+  int64_t n, in, out, size, block;
+  bool pooled;
+
+  int points() const { return pooled ? 5 : 6; }
+  int64_t phases() const { return pooled ? 4 : 1; }
+  int64_t out_size() const { return pooled ? size / 2 : size; }
+  int64_t tiles_a_side() const { return (out_size() + 3) / 4; }
+  int64_t tiles() const { return n * tiles_a_side() * tiles_a_side(); }
+};
+
+// The transformed weights of one convolution, made from the plain ones when they are asked for after a
+// change.
+class WinogradWeights {
+ public:
+  // Channels as they are, without padding.
+  WinogradWeights(int64_t out, int64_t in, bool pooled, Layout layout);
+
+  const PlainWeights& plain_shape() const { return shape_; }
+  void set(const float* plain);  // (out, in, 3, 3); must stay until the next set()
+  Panels forward();
+  Panels backward(int phase);  // phase 0 .. 3 of a pooled one: 2 (y % 2) + x % 2 of the result's pixels
+
+ private:
+  Panels make(FloatBuffer& buffer, int64_t panels, int64_t rows) const;
+
+  PlainWeights shape_;
+  int64_t in_padded_, out_padded_;
+  const float* plain_ = nullptr;
+  FloatBuffer forward_, backward_[4];
+  bool forward_ready_ = false, backward_ready_[4] = {};
+};
+
+class WinogradConvolution {
+ public:
+  explicit WinogradConvolution(const WinogradShape& shape);
+
+  // Floats of scratch memory that the calls need, with the present number of threads.
+  int64_t scratch_count() const;
+  int64_t gradient_scratch_count() const;
+
+  // dst = epilogue(conv(src))
+  void forward(const float* src, WinogradWeights& weights, const Epilogue& epilogue, float* dst,
+               float* scratch) const;
+  // diff_src = epilogue(conv^T(diff_dst))
+  void backward(const float* diff_dst, WinogradWeights& weights, const Epilogue& epilogue, float* diff_src,
+                float* scratch) const;
+  // Adds the weight gradient of shape.n maps to the plain one.
+  void gradient(const float* src, const float* diff_dst, const WinogradWeights& weights, float* plain,
+                float* scratch) const;
+
+ private:
+  struct Sizes {  // floats of the transformed tensors for `rows` tiles
+    int64_t rows, v_point, v, m_point, m;
+  };
+  Sizes sizes(int64_t rows, int64_t in, int64_t out) const;
+  void run(const std::vector<TileMap>& inputs, const TileMap& output, const float* src, Panels u, int64_t in,
+           int64_t out, const Epilogue& epilogue, float* dst, float* scratch) const;
+  void transform_for_gradient(const float* src, const float* diff_dst, TileRange range, Panels v,
+                              Panels w) const;
+  std::vector<TileMap> inputs() const;
+  TileMap results() const;
+  bool gradient_by_points() const;
+  int64_t gradient_parts() const;
+
+  WinogradShape shape_;
+};
+
+}  // namespace mdsm::native

@@ -95,13 +95,15 @@ Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, int64_t s
   for (const Block& block : list)
     largest_shortcut = std::max(largest_shortcut, counts(block, layout, n).shortcut);
   const int64_t last = layout.count(n, list.back().out, list.back().out_size());
-  const int64_t image = spec.input(n).count();
+  const int64_t image = spec.input(n).count(),
+                bordered = n * spec.channels * (spec.size + 2) * (spec.size + 2);
   memory.pair(last, buffers.last_h, buffers.last_hdot);
   memory.pair(last, buffers.last_gamma, buffers.last_delta);
   if (mode != Mode::energy) buffers.shortcut = memory.take(largest_shortcut);
   buffers.scratch = memory.take(scratch);
+  buffers.x = memory.take(bordered);
   if (mode == Mode::training) {
-    buffers.v = memory.take(image);
+    buffers.v = memory.take(bordered);
     buffers.grad_x = memory.take(image);
     lay_out_training(memory, list, layout, n, buffers);
   } else {

@@ -29,10 +29,11 @@ struct Buffers {
   float *last_h = nullptr, *last_hdot = nullptr;       // the head's input
   float *last_delta = nullptr, *last_gamma = nullptr;  // dE, dEdot by the head's input
   float* shortcut = nullptr;                           // what comes back through a shortcut
-  float* v = nullptr;                                  // (n,C,H,W) plain: the tangent direction
-  float* grad_x = nullptr;                             // (n,C,H,W) plain, training only
-  float* scratch = nullptr;                            // of the convolutions
-  int64_t count = 0;                                   // floats needed
+  float* x = nullptr;        // (n,C,H+2,W+2) plain, with a border of zeros: the images
+  float* v = nullptr;        // the same for the tangent direction, training only
+  float* grad_x = nullptr;   // (n,C,H,W) plain, training only
+  float* scratch = nullptr;  // of the convolutions
+  int64_t count = 0;         // floats needed
 };
 
 // Lays the buffers out from `base`, with `scratch` floats for the convolutions; with a null base only count

@@ -43,13 +43,12 @@ struct Kernels {
   // sum[c] = sum over pixels of one image's blocked plane
   void (*plane_sum)(const float* in, float* sum, int64_t pixels, int64_t block);
 
-  // y = conv(x) + bias (bias may be null)
+  // y = conv(x) + bias (bias may be null). x: (channels, size + 2, size + 2), with a border of zeros.
   void (*input_forward)(const InputConvolution& conv, const float* x, const float* bias, float* y);
-  // dx = conv^T(dy)
+  // dx = conv^T(dy), without a border
   void (*input_backward)(const InputConvolution& conv, const float* dy, float* dx);
-  // dw (out/block, channels, 3, 3, block) += wgrad(x, dy), for output blocks first .. last-1
-  void (*input_weights)(const InputConvolution& conv, const float* x, const float* dy, float* dw,
-                        int64_t first, int64_t last);
+  // dw (out/block, channels, 3, 3, block) += wgrad(x, dy); x with its border
+  void (*input_weights)(const InputConvolution& conv, const float* x, const float* dy, float* dw);
 
   void (*adam)(const AdamNumbers& numbers, const float* gradient, float* weights, float* m, float* v,
                float* ema, int64_t count);

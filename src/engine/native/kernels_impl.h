@@ -9,8 +9,6 @@
 namespace mdsm::native {
 namespace {
 
-constexpr int kMaxBlock = 16;
-
 // exp(x) for x <= 0, by 2^k * polynomial; at most 2 units in the last place off, 0 below the smallest float.
 inline float exp_negative(float x) {
   const float clamped = x < -87.0f ? -87.0f : x;
@@ -71,29 +69,30 @@ struct TapRange {
 };
 inline TapRange taps(int64_t at, int64_t size) { return {at == 0 ? 1 : 0, at == size - 1 ? 2 : 3}; }
 
+// kAtOnce pixels of a row share each load of weights.
 template <int B>
 void input_forward_block(const InputConvolution& conv, const float* x, const float* bias, float* y) {
-  const int64_t size = conv.size, plane = size * size;
-  for (int64_t block = 0; block < conv.out / B; ++block)
-    for (int64_t row = 0; row < size; ++row) {
-      const TapRange rows = taps(row, size);
-      for (int64_t column = 0; column < size; ++column) {
-        const TapRange columns = taps(column, size);
-        float total[B] = {};
-        if (bias)
-          for (int b = 0; b < B; ++b) total[b] = bias[block * B + b];
+  constexpr int kAtOnce = 4;
+  const int64_t size = conv.size, row_step = size + 2, plane = row_step * row_step;
+  for (int64_t block = 0; block < conv.out / B; ++block) {
+    const Vector<B> start = bias ? load<B>(bias + block * B) : Vector<B>{};
+    for (int64_t row = 0; row < size; ++row)
+      for (int64_t column = 0; column < size; column += kAtOnce) {
+        Vector<B> total[kAtOnce];
+        for (int k = 0; k < kAtOnce; ++k) total[k] = start;
         for (int64_t c = 0; c < conv.channels; ++c) {
           const float* w = conv.weights + (block * conv.channels + c) * 9 * B;
-          for (int64_t i = rows.first; i < rows.last; ++i)
-            for (int64_t j = columns.first; j < columns.last; ++j) {
-              const float value = x[c * plane + (row + i - 1) * size + column + j - 1];
-              for (int b = 0; b < B; ++b) total[b] += value * w[(i * 3 + j) * B + b];
+          const float* from = x + c * plane + row * row_step + column;
+          for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {
+              const Vector<B> tap = load<B>(w + (i * 3 + j) * B);
+              for (int k = 0; k < kAtOnce; ++k) total[k] += from[i * row_step + j + k] * tap;
             }
         }
         float* to = y + ((block * size + row) * size + column) * B;
-        for (int b = 0; b < B; ++b) to[b] = total[b];
+        for (int k = 0; k < kAtOnce; ++k) store<B>(to + k * B, total[k]);
       }
-    }
+  }
 }
 
 template <int B>
@@ -124,32 +123,27 @@ void input_backward_block(const InputConvolution& conv, const float* dy, float* 
 }
 
 template <int B>
-void input_weights_block(const InputConvolution& conv, const float* x, const float* dy, float* dw,
-                         int64_t first, int64_t last) {
-  const int64_t size = conv.size, plane = size * size;
-  for (int64_t block = first; block < last; ++block)
+void input_weights_block(const InputConvolution& conv, const float* x, const float* dy, float* dw) {
+  const int64_t size = conv.size, row_step = size + 2, plane = row_step * row_step;
+  for (int64_t block = 0; block < conv.out / B; ++block)
     for (int64_t c = 0; c < conv.channels; ++c) {
-      float total[9][B] = {};
+      Vector<B> total[9] = {};
       for (int64_t row = 0; row < size; ++row) {
-        const TapRange rows = taps(row, size);
+        const float* from = x + c * plane + row * row_step;
+        const float* d = dy + (block * size + row) * size * B;
         for (int64_t column = 0; column < size; ++column) {
-          const TapRange columns = taps(column, size);
-          const float* d = dy + (block * plane + row * size + column) * B;
-          for (int64_t i = rows.first; i < rows.last; ++i)
-            for (int64_t j = columns.first; j < columns.last; ++j) {
-              const float value = x[c * plane + (row + i - 1) * size + column + j - 1];
-              for (int b = 0; b < B; ++b) total[i * 3 + j][b] += value * d[b];
-            }
+          const Vector<B> value = load<B>(d + column * B);
+          for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) total[i * 3 + j] += from[i * row_step + column + j] * value;
         }
       }
       float* to = dw + (block * conv.channels + c) * 9 * B;
-      for (int t = 0; t < 9; ++t)
-        for (int b = 0; b < B; ++b) to[t * B + b] += total[t][b];
+      for (int t = 0; t < 9; ++t) store<B>(to + t * B, load<B>(to + t * B) + total[t]);
     }
 }
 
 void pool(const float* in, float* out, int64_t planes, int64_t size, int64_t block) {
-  block == 16 ? pool_block<16>(in, out, planes, size) : pool_block<8>(in, out, planes, size);
+  with_block(block, [&](auto constant) { pool_block<decltype(constant)::kValue>(in, out, planes, size); });
 }
 void finish(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t last, float* map) {
   with_block(shape.block, [&](auto constant) {
@@ -157,18 +151,19 @@ void finish(const Epilogue& epilogue, const MapShape& shape, int64_t first, int6
   });
 }
 void plane_sum(const float* in, float* sum, int64_t pixels, int64_t block) {
-  block == 16 ? plane_sum_block<16>(in, sum, pixels) : plane_sum_block<8>(in, sum, pixels);
+  with_block(block, [&](auto constant) { plane_sum_block<decltype(constant)::kValue>(in, sum, pixels); });
 }
 void input_forward(const InputConvolution& conv, const float* x, const float* bias, float* y) {
-  conv.block == 16 ? input_forward_block<16>(conv, x, bias, y) : input_forward_block<8>(conv, x, bias, y);
+  with_block(conv.block,
+             [&](auto constant) { input_forward_block<decltype(constant)::kValue>(conv, x, bias, y); });
 }
 void input_backward(const InputConvolution& conv, const float* dy, float* dx) {
-  conv.block == 16 ? input_backward_block<16>(conv, dy, dx) : input_backward_block<8>(conv, dy, dx);
+  with_block(conv.block,
+             [&](auto constant) { input_backward_block<decltype(constant)::kValue>(conv, dy, dx); });
 }
-void input_weights(const InputConvolution& conv, const float* x, const float* dy, float* dw, int64_t first,
-                   int64_t last) {
-  conv.block == 16 ? input_weights_block<16>(conv, x, dy, dw, first, last)
-                   : input_weights_block<8>(conv, x, dy, dw, first, last);
+void input_weights(const InputConvolution& conv, const float* x, const float* dy, float* dw) {
+  with_block(conv.block,
+             [&](auto constant) { input_weights_block<decltype(constant)::kValue>(conv, x, dy, dw); });
 }
 
 void adam(const AdamNumbers& a, const float* gradient, float* weights, float* m, float* v, float* ema,

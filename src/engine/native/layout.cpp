@@ -8,8 +8,8 @@
 namespace mdsm::native {
 namespace {
 
-// With MDSM_ISA=avx2 oneDNN is held to it as well (only possible before its first use). Not lower: without AVX it
-// has no fast convolutions in these layouts at all.
+// With MDSM_ISA=avx2 oneDNN is held to it as well (only possible before its first use). Not lower: without
+// AVX it has no fast convolutions in these layouts at all.
 bool hold_to_kernels() {
   const std::string_view isa = kernels().isa;
   if (isa == "avx512") return true;

@@ -69,7 +69,8 @@ Plan::Plan(const Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, in
   for (const Block& block : blocks(spec)) {
     layers_.push_back(make_block(block, arithmetic));
     for (const Layer* layer : {&layers_.back().conv_1, &layers_.back().conv_2, &layers_.back().shortcut})
-      scratch_count_ = std::max(scratch_count_, layer->convolution.scratch_count());
+      scratch_count_ =
+          std::max({scratch_count_, layer->convolution.scratch_count(), n * layout.padded(block.out)});
   }
   arena_count_ = buffers_in(nullptr).count;
 }
@@ -98,7 +99,7 @@ void Plan::objective(NetworkWeights& weights, float* arena, const float* clean, 
   backward(weights, buffers, buffers.grad_x);
   tangent_direction(buffers, clean, noisy, weight, residual);
   tangent(weights, buffers);
-  second_backward(weights, buffers, noisy, gradient);
+  second_backward(weights, buffers, gradient);
 }
 
 float* Plan::next_h(Buffers& buffers, size_t i) const {
@@ -110,9 +111,12 @@ void Plan::forward(NetworkWeights& weights, Buffers& buffers, const float* x, st
   {
     const ProfileScope scope("conv1", kForwardPass, input_flop(spec_, n_));
     parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        kernels().input_forward(weights.input, x + i * image, weights.input_bias.data(),
+      for (int64_t i = begin; i < end; ++i) {
+        float* const bordered = buffers.x + i * bordered_image();
+        with_border(x + i * image, bordered);
+        kernels().input_forward(weights.input, bordered, weights.input_bias.data(),
                                 buffers.block[0].h + i * map);
+      }
     });
   }
   {
@@ -183,23 +187,35 @@ void Plan::tangent_direction(Buffers& buffers, const float* clean, const float* 
     for (int64_t i = begin; i < end; ++i) {
       const float scale = 2.0f * kernel_variance * weight[static_cast<size_t>(i)];
       double sum = 0;
-      for (int64_t p = i * image; p < (i + 1) * image; ++p) {
-        const float r = clean[p] - noisy[p] + kernel_variance * buffers.grad_x[p];
+      float* const v = buffers.grad_x + i * image;  // in its place
+      for (int64_t p = 0; p < image; ++p) {
+        const float r = clean[i * image + p] - noisy[i * image + p] + kernel_variance * v[p];
         sum += static_cast<double>(r) * r;
-        buffers.v[p] = scale * r;
+        v[p] = scale * r;
       }
+      with_border(v, buffers.v + i * bordered_image());
       residual[static_cast<size_t>(i)] = static_cast<float>(sum);
     }
   });
 }
 
+int64_t Plan::bordered_image() const { return spec_.channels * (spec_.size + 2) * (spec_.size + 2); }
+
+void Plan::with_border(const float* image, float* bordered) const {
+  const int64_t size = spec_.size, row = size + 2;
+  std::fill_n(bordered, bordered_image(), 0.0f);
+  for (int64_t c = 0; c < spec_.channels; ++c)
+    for (int64_t y = 0; y < size; ++y)
+      std::copy_n(image + (c * size + y) * size, size, bordered + (c * row + y + 1) * row + 1);
+}
+
 void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
-  const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
+  const int64_t map = layout_.count(1, spec_.width, spec_.size);
   {
     const ProfileScope scope("conv1", kTangentPass, input_flop(spec_, n_));
     parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        kernels().input_forward(weights.input, buffers.v + i * image, nullptr,
+        kernels().input_forward(weights.input, buffers.v + i * bordered_image(), nullptr,
                                 buffers.block[0].hdot + i * map);
     });
   }
@@ -226,8 +242,7 @@ void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
   }
 }
 
-void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, const float* noisy,
-                           std::span<float> gradient) {
+void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient) {
   const auto part = [&](const ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
   {
     const ProfileScope scope("head", kSecondBackwardPass, 2 * head_flop(spec_, n_));
@@ -242,8 +257,8 @@ void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, const floa
 
     conv_2.gradient(buffer.b, gamma_out, weight.conv_2, part(weight.conv_2_info), scratch);
     shortcut.gradient(buffer.s, gamma_out, weight.shortcut, part(weight.shortcut_info), scratch);
-    add_bias_gradient(gamma_out, block.out, block.out_size(), part(weight.conv_2_bias_info));
-    add_bias_gradient(gamma_out, block.out, block.out_size(), part(weight.shortcut_bias_info));
+    add_bias_gradient(gamma_out, block.out, block.out_size(), scratch,
+                      {part(weight.conv_2_bias_info), part(weight.shortcut_bias_info)});
 
     conv_2.backward(kSecondBackwardPass, gamma_out, weight.conv_2,
                     {.op = Op::bend, .y = buffer.b, .delta = buffer.delta_b, .ydot = buffer.bdot},
@@ -261,45 +276,43 @@ void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, const floa
                     buffer.gamma_h, scratch);
     gamma_out = buffer.gamma_h;
   }
-  add_bias_gradient(gamma_out, spec_.width, spec_.size, part(weights.input_bias_info));
-  input_gradient(weights, buffers, noisy, part(weights.input_info));
+  add_bias_gradient(gamma_out, spec_.width, spec_.size, scratch, {part(weights.input_bias_info)});
+  input_gradient(weights, buffers, part(weights.input_info));
 }
 
-void Plan::input_gradient(NetworkWeights& weights, Buffers& buffers, const float* noisy,
-                          std::span<float> gradient) const {
+void Plan::input_gradient(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient) const {
   const ProfileScope scope("conv1", kWeightGradients, 2 * input_flop(spec_, n_));
-  const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
-  FloatBuffer sum(weights.input_weights.size());
-  std::fill_n(sum.data(), sum.size(), 0.0f);
-  // Split by output block, so that each thread adds up its own part in image order whatever the number of
-  // threads.
-  parallel_for(weights.input.out / layout_.block, 1, [&](int64_t first, int64_t last) {
-    for (int64_t i = 0; i < n_; ++i) {
-      kernels().input_weights(weights.input, noisy + i * image, buffers.block[0].gamma_h + i * map,
-                              sum.data(), first, last);
-      kernels().input_weights(weights.input, buffers.v + i * image, buffers.block[0].delta_h + i * map,
-                              sum.data(), first, last);
-    }
+  const int64_t map = layout_.count(1, spec_.width, spec_.size), image = bordered_image();
+  // A fixed number of sums, added in order: the same bits with any number of threads.
+  constexpr int64_t kSums = 16;
+  const auto count = static_cast<int64_t>(weights.input_weights.size());
+  FloatBuffer sums(static_cast<size_t>(kSums * count));
+  std::fill_n(sums.data(), sums.size(), 0.0f);
+  parallel_for(kSums, 1, [&](int64_t first, int64_t last) {
+    for (int64_t k = first; k < last; ++k)
+      for (int64_t i = n_ * k / kSums; i < n_ * (k + 1) / kSums; ++i) {
+        kernels().input_weights(weights.input, buffers.x + i * image, buffers.block[0].gamma_h + i * map,
+                                sums.data() + k * count);
+        kernels().input_weights(weights.input, buffers.v + i * image, buffers.block[0].delta_h + i * map,
+                                sums.data() + k * count);
+      }
   });
-  add_input_gradient(weights, sum.data(), gradient);
+  for (int64_t k = 0; k < kSums; ++k) add_input_gradient(weights, sums.data() + k * count, gradient);
 }
 
-void Plan::add_bias_gradient(const float* gamma, int64_t channels, int64_t size,
-                             std::span<float> bias) const {
+void Plan::add_bias_gradient(const float* gamma, int64_t channels, int64_t size, float* scratch,
+                             std::initializer_list<std::span<float>> biases) const {
   const ProfileScope scope(kElementwise, kWeightGradients, 0);
-  const int64_t block = layout_.block, blocks = layout_.padded(channels) / block, pixels = size * size;
-  parallel_for(blocks, 1, [&](int64_t first, int64_t last) {
-    float one[16];
-    for (int64_t b = first; b < last; ++b) {
-      double total[16] = {};
-      for (int64_t i = 0; i < n_; ++i) {
-        kernels().plane_sum(gamma + (i * blocks + b) * pixels * block, one, pixels, block);
-        for (int64_t l = 0; l < block; ++l) total[l] += one[l];
-      }
-      for (int64_t l = 0; l < block && b * block + l < channels; ++l)
-        bias[static_cast<size_t>(b * block + l)] += static_cast<float>(total[l]);
-    }
+  const int64_t block = layout_.block, padded = layout_.padded(channels), blocks = padded / block;
+  parallel_for(n_ * blocks, 1, [&](int64_t first, int64_t last) {
+    for (int64_t plane = first; plane < last; ++plane)
+      kernels().plane_sum(gamma + plane * size * size * block, scratch + plane * block, size * size, block);
   });
+  for (int64_t c = 0; c < channels; ++c) {
+    double total = 0;
+    for (int64_t i = 0; i < n_; ++i) total += scratch[i * padded + c];
+    for (const std::span<float>& bias : biases) bias[static_cast<size_t>(c)] += static_cast<float>(total);
+  }
 }
 
 }  // namespace mdsm::native

@@ -3,6 +3,7 @@
 // engine's arena.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,13 +63,15 @@ class Plan {
   // Pass 3: adot, bdot, sdot along v.
   void tangent(NetworkWeights& weights, Buffers& buffers);
   // Passes 4 to 6: gamma, and the weight gradients as it goes down.
-  void second_backward(NetworkWeights& weights, Buffers& buffers, const float* noisy,
-                       std::span<float> gradient);
-  void input_gradient(NetworkWeights& weights, Buffers& buffers, const float* noisy,
-                      std::span<float> gradient) const;
+  void second_backward(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient);
+  void input_gradient(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient) const;
+  int64_t bordered_image() const;  // floats of an image with its border
+  void with_border(const float* image, float* bordered) const;
   // The shortcut's input of a block that halves the image.
   void pool(const char* pass, const Block& block, const float* from, float* to) const;
-  void add_bias_gradient(const float* gamma, int64_t channels, int64_t size, std::span<float> bias) const;
+  // Adds the sum of gamma over images and pixels to each of the biases.
+  void add_bias_gradient(const float* gamma, int64_t channels, int64_t size, float* scratch,
+                         std::initializer_list<std::span<float>> biases) const;
 
   Spec spec_;
   Layout layout_;

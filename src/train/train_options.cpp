@@ -38,8 +38,9 @@ const std::map<std::string, Preset>& presets() {
 // What a resumed run may change. All else would make it another run.
 bool may_change(const std::string& name) {
   static const std::vector<std::string> names = {
-      "steps",       "lr",         "lr-final",      "lr-schedule",    "warmup", "clip",   "micro-batch",
-      "stats-every", "save-every", "preview-every", "snapshot-every", "engine", "device", "threads"};
+      "steps",          "lr",          "lr-final",    "lr-schedule", "warmup",
+      "clip",           "micro-batch", "stats-every", "save-every",  "preview-every",
+      "snapshot-every", "engine",      "device",      "exact",       "threads"};
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 

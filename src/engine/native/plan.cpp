@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "core/threads.h"
+#include "engine/native/profile.h"
 
 namespace mdsm::native {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // floats below which a second thread does not pay
+constexpr const char* kElementwise = "elementwise";  // the profile's row for everything that is no layer
+constexpr int64_t kGrain = 1 << 14;                  // floats below which a second thread does not pay
 
 void elu(const float* x, float* y, int64_t count) {
   parallel_for(count, kGrain,
@@ -26,6 +28,15 @@ void second_order_slope(const float* in, const float* y, const float* delta, con
     kernels().second_order_slope(in + begin, y + begin, delta + begin, ydot + begin, out + begin,
                                  end - begin);
   });
+}
+
+// Work of the head and of the first convolution on n images, for the profile.
+double head_flop(const Spec& spec, int64_t n) {
+  return 2.0 * (spec.head == Head::quadratic ? 3 : 1) * static_cast<double>(n * features(spec));
+}
+
+double input_flop(const Spec& spec, int64_t n) {
+  return 2.0 * 9 * static_cast<double>(n * spec.width * spec.input(1).count());
 }
 
 }  // namespace
@@ -101,7 +112,7 @@ void Plan::objective(NetworkWeights& weights, float* arena, const float* clean, 
   Buffers buffers = lay_out(spec_, layout_, mode_, n_, arena);
   forward(weights, buffers, noisy, energy);
   backward(weights, buffers, buffers.grad_x);
-  tangent_direction(buffers, clean, noisy, weight, residual);
+  timed(kElementwise, kTangentPass, 0, [&] { tangent_direction(buffers, clean, noisy, weight, residual); });
   tangent(weights, buffers);
   second_backward(weights, buffers, noisy, gradient);
 }
@@ -112,23 +123,30 @@ float* Plan::next_h(Buffers& buffers, size_t i) const {
 
 void Plan::forward(NetworkWeights& weights, Buffers& buffers, const float* x, std::span<float> energy) {
   const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
-  parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      kernels().input_forward(weights.input, x + i * image, weights.input_bias.data(),
-                              buffers.block[0].h + i * map);
+  timed("conv1", kForwardPass, input_flop(spec_, n_), [&] {
+    parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        kernels().input_forward(weights.input, x + i * image, weights.input_bias.data(),
+                                buffers.block[0].h + i * map);
+    });
   });
   for (size_t i = 0; i < blocks_.size(); ++i) {
     BlockPrimitives& primitive = blocks_[i];
     BlockWeights& weight = weights.blocks[i];
     const BlockBuffers& buffer = buffers.block[i];
     const Block& block = primitive.block;
-    elu(buffer.h, buffer.a, layout_.count(n_, block.in, block.size));
-    if (block.down) pool(block, buffer.h, buffer.s);
-    primitive.conv_1.run(buffer.a, weight.conv_1, nullptr, buffer.b);
-    primitive.conv_2.run(buffer.b, weight.conv_2, weight.bias.data(), next_h(buffers, i));
-    primitive.shortcut.run(buffer.s, weight.shortcut, nullptr, next_h(buffers, i));
+    timed(kElementwise, kForwardPass, 0, [&] {
+      elu(buffer.h, buffer.a, layout_.count(n_, block.in, block.size));
+      if (block.down) pool(block, buffer.h, buffer.s);
+    });
+    timed(block, BlockPart::conv_1, kForwardPass, n_,
+          [&] { primitive.conv_1.run(buffer.a, weight.conv_1, nullptr, buffer.b); });
+    timed(block, BlockPart::conv_2, kForwardPass, n_,
+          [&] { primitive.conv_2.run(buffer.b, weight.conv_2, weight.bias.data(), next_h(buffers, i)); });
+    timed(block, BlockPart::shortcut, kForwardPass, n_,
+          [&] { primitive.shortcut.run(buffer.s, weight.shortcut, nullptr, next_h(buffers, i)); });
   }
-  weights.head.energy(buffers.last_h, energy);
+  timed("head", kForwardPass, head_flop(spec_, n_), [&] { weights.head.energy(buffers.last_h, energy); });
 }
 
 void Plan::pool(const Block& block, const float* from, float* to) const {
@@ -155,25 +173,35 @@ void Plan::add_shortcut(const Block& block, const float* shortcut, float* out) c
 }
 
 void Plan::backward(NetworkWeights& weights, Buffers& buffers, float* grad_x) {
-  weights.head.delta(buffers.last_h, n_, buffers.last_delta);
+  timed("head", kBackwardPass, head_flop(spec_, n_),
+        [&] { weights.head.delta(buffers.last_h, n_, buffers.last_delta); });
   const float* delta_out = buffers.last_delta;
   for (size_t i = blocks_.size(); i-- > 0;) {
     BlockPrimitives& primitive = blocks_[i];
     BlockWeights& weight = weights.blocks[i];
     const BlockBuffers& buffer = buffers.block[i];
-    const int64_t count = layout_.count(n_, primitive.block.in, primitive.block.size);
-    primitive.conv_2_back->run(delta_out, weight.conv_2, buffer.delta_b);
-    times_elu_slope(buffer.delta_b, buffer.b, buffer.delta_u, count);
-    primitive.conv_1_back->run(buffer.delta_u, weight.conv_1, buffer.delta_a);
-    primitive.shortcut_back->run(delta_out, weight.shortcut, buffers.shortcut);
-    times_elu_slope(buffer.delta_a, buffer.a, buffer.delta_h, count);
-    add_shortcut(primitive.block, buffers.shortcut, buffer.delta_h);
+    const Block& block = primitive.block;
+    const int64_t count = layout_.count(n_, block.in, block.size);
+    timed(block, BlockPart::conv_2, kBackwardPass, n_,
+          [&] { primitive.conv_2_back->run(delta_out, weight.conv_2, buffer.delta_b); });
+    timed(kElementwise, kBackwardPass, 0,
+          [&] { times_elu_slope(buffer.delta_b, buffer.b, buffer.delta_u, count); });
+    timed(block, BlockPart::conv_1, kBackwardPass, n_,
+          [&] { primitive.conv_1_back->run(buffer.delta_u, weight.conv_1, buffer.delta_a); });
+    timed(block, BlockPart::shortcut, kBackwardPass, n_,
+          [&] { primitive.shortcut_back->run(delta_out, weight.shortcut, buffers.shortcut); });
+    timed(kElementwise, kBackwardPass, 0, [&] {
+      times_elu_slope(buffer.delta_a, buffer.a, buffer.delta_h, count);
+      add_shortcut(block, buffers.shortcut, buffer.delta_h);
+    });
     delta_out = buffer.delta_h;
   }
   const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
-  parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      kernels().input_backward(weights.input, delta_out + i * map, grad_x + i * image);
+  timed("conv1", kBackwardPass, input_flop(spec_, n_), [&] {
+    parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        kernels().input_backward(weights.input, delta_out + i * map, grad_x + i * image);
+    });
   });
 }
 
@@ -197,9 +225,12 @@ void Plan::tangent_direction(Buffers& buffers, const float* clean, const float* 
 
 void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
   const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
-  parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      kernels().input_forward(weights.input, buffers.v + i * image, nullptr, buffers.block[0].hdot + i * map);
+  timed("conv1", kTangentPass, input_flop(spec_, n_), [&] {
+    parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        kernels().input_forward(weights.input, buffers.v + i * image, nullptr,
+                                buffers.block[0].hdot + i * map);
+    });
   });
   for (size_t i = 0; i < blocks_.size(); ++i) {
     BlockPrimitives& primitive = blocks_[i];
@@ -208,19 +239,27 @@ void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
     const Block& block = primitive.block;
     const int64_t count = layout_.count(n_, block.in, block.size);
     float* next = i + 1 < blocks_.size() ? buffers.block[i + 1].hdot : buffers.last_hdot;
-    times_elu_slope(buffer.hdot, buffer.a, buffer.adot, count);
-    if (block.down) pool(block, buffer.hdot, buffer.sdot);
-    primitive.conv_1_tangent->run(buffer.adot, weight.conv_1, nullptr, buffer.bdot);
-    times_elu_slope(buffer.bdot, buffer.b, buffer.bdot, count);
-    primitive.conv_2_tangent->run(buffer.bdot, weight.conv_2, nullptr, next);
-    primitive.shortcut.run(buffer.sdot, weight.shortcut, nullptr, next);
+    timed(kElementwise, kTangentPass, 0, [&] {
+      times_elu_slope(buffer.hdot, buffer.a, buffer.adot, count);
+      if (block.down) pool(block, buffer.hdot, buffer.sdot);
+    });
+    timed(block, BlockPart::conv_1, kTangentPass, n_,
+          [&] { primitive.conv_1_tangent->run(buffer.adot, weight.conv_1, nullptr, buffer.bdot); });
+    timed(kElementwise, kTangentPass, 0, [&] { times_elu_slope(buffer.bdot, buffer.b, buffer.bdot, count); });
+    timed(block, BlockPart::conv_2, kTangentPass, n_,
+          [&] { primitive.conv_2_tangent->run(buffer.bdot, weight.conv_2, nullptr, next); });
+    timed(block, BlockPart::shortcut, kTangentPass, n_,
+          [&] { primitive.shortcut.run(buffer.sdot, weight.shortcut, nullptr, next); });
   }
 }
 
 void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, const float* noisy,
                            std::span<float> gradient) {
   const auto part = [&](const ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
-  weights.head.second_order(buffers.last_h, buffers.last_hdot, n_, buffers.last_gamma, gradient);
+  // The head does its tangent, its second backward pass and its two weight gradients in one go.
+  timed("head", kSecondBackwardPass, head_flop(spec_, 4 * n_), [&] {
+    weights.head.second_order(buffers.last_h, buffers.last_hdot, n_, buffers.last_gamma, gradient);
+  });
   const float* gamma_out = buffers.last_gamma;  // and, behind it, delta_out: a doubled batch
   float* const scratch = weights_scratch_.data();
   for (size_t i = blocks_.size(); i-- > 0;) {
@@ -230,24 +269,42 @@ void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, const floa
     const Block& block = primitive.block;
     const int64_t count = layout_.count(n_, block.in, block.size);
 
-    primitive.conv_2_weights->run(buffer.b, gamma_out, weight.conv_2, part(weight.conv_2_info), scratch);
-    primitive.shortcut_weights->run(buffer.s, gamma_out, weight.shortcut, part(weight.shortcut_info),
+    timed(block, BlockPart::conv_2, kWeightGradients, 2 * n_, [&] {
+      primitive.conv_2_weights->run(buffer.b, gamma_out, weight.conv_2, part(weight.conv_2_info), scratch);
+    });
+    timed(block, BlockPart::shortcut, kWeightGradients, 2 * n_, [&] {
+      primitive.shortcut_weights->run(buffer.s, gamma_out, weight.shortcut, part(weight.shortcut_info),
+                                      scratch);
+    });
+    timed(kElementwise, kWeightGradients, 0, [&] {
+      add_bias_gradient(gamma_out, block.out, block.out_size(), part(weight.conv_2_bias_info));
+      add_bias_gradient(gamma_out, block.out, block.out_size(), part(weight.shortcut_bias_info));
+    });
+
+    timed(block, BlockPart::conv_2, kSecondBackwardPass, n_,
+          [&] { primitive.conv_2_back->run(gamma_out, weight.conv_2, buffers.temporary); });
+    timed(kElementwise, kSecondBackwardPass, 0, [&] {
+      second_order_slope(buffers.temporary, buffer.b, buffer.delta_b, buffer.bdot, buffer.gamma_u, count);
+    });
+    timed(block, BlockPart::conv_1, kWeightGradients, 2 * n_, [&] {
+      primitive.conv_1_weights->run(buffer.a, buffer.gamma_u, weight.conv_1, part(weight.conv_1_info),
                                     scratch);
-    add_bias_gradient(gamma_out, block.out, block.out_size(), part(weight.conv_2_bias_info));
-    add_bias_gradient(gamma_out, block.out, block.out_size(), part(weight.shortcut_bias_info));
+    });
 
-    primitive.conv_2_back->run(gamma_out, weight.conv_2, buffers.temporary);
-    second_order_slope(buffers.temporary, buffer.b, buffer.delta_b, buffer.bdot, buffer.gamma_u, count);
-    primitive.conv_1_weights->run(buffer.a, buffer.gamma_u, weight.conv_1, part(weight.conv_1_info), scratch);
-
-    primitive.conv_1_back->run(buffer.gamma_u, weight.conv_1, buffers.temporary);
-    primitive.shortcut_back->run(gamma_out, weight.shortcut, buffers.shortcut);
-    second_order_slope(buffers.temporary, buffer.a, buffer.delta_a, buffer.adot, buffer.gamma_h, count);
-    add_shortcut(block, buffers.shortcut, buffer.gamma_h);
+    timed(block, BlockPart::conv_1, kSecondBackwardPass, n_,
+          [&] { primitive.conv_1_back->run(buffer.gamma_u, weight.conv_1, buffers.temporary); });
+    timed(block, BlockPart::shortcut, kSecondBackwardPass, n_,
+          [&] { primitive.shortcut_back->run(gamma_out, weight.shortcut, buffers.shortcut); });
+    timed(kElementwise, kSecondBackwardPass, 0, [&] {
+      second_order_slope(buffers.temporary, buffer.a, buffer.delta_a, buffer.adot, buffer.gamma_h, count);
+      add_shortcut(block, buffers.shortcut, buffer.gamma_h);
+    });
     gamma_out = buffer.gamma_h;
   }
-  add_bias_gradient(gamma_out, spec_.width, spec_.size, part(weights.input_bias_info));
-  input_gradient(weights, buffers, noisy, part(weights.input_info));
+  timed(kElementwise, kWeightGradients, 0,
+        [&] { add_bias_gradient(gamma_out, spec_.width, spec_.size, part(weights.input_bias_info)); });
+  timed("conv1", kWeightGradients, input_flop(spec_, 2 * n_),
+        [&] { input_gradient(weights, buffers, noisy, part(weights.input_info)); });
 }
 
 void Plan::input_gradient(NetworkWeights& weights, Buffers& buffers, const float* noisy,

@@ -71,14 +71,13 @@ class Benchmark {
  private:
   void verify(const Configuration& config) {
     say_(fmt::format("verifying {}", text(config)));
-    const auto found = verify_sides(config, ours_, peer_ ? &*peer_ : nullptr,
-                                    {.threads = result_.threads, .seed = options_.seed});
+    const auto found = verify_sides(config, ours_, peer_ ? &*peer_ : nullptr, side(result_.threads, false));
     for (const Verification& one : found) {
       std::string line;
       for (const Difference& d : one.differences)
         line +=
             fmt::format(" {} {:.1e}{}", d.what, d.relative, d.ok() ? "" : " WRONG (" + d.worst_place + ")");
-      say_(fmt::format("  {}, {} against {}:{}", text(one.config), one.isa, one.reference, line));
+      say_(fmt::format("  {}, {} against {}:{}", text(one.config), one.kernels, one.reference, line));
     }
     result_.verifications.insert(result_.verifications.end(), found.begin(), found.end());
   }
@@ -94,11 +93,13 @@ class Benchmark {
     }
   }
 
+  SideOptions side(int threads, bool exact) const { return {threads, options_.seed, exact}; }
+
   // A fresh process for every side and task, so that its memory is that task's.
   std::unique_ptr<Party> start(const Contestant& side, const Configuration& config, const fs::path& folder,
-                               int threads) {
+                               const SideOptions& options) {
     auto party = std::make_unique<Party>(side);
-    party->set_up(folder, config, threads, options_.seed);
+    party->set_up(folder, config, options);
     (side.name == ours_.name ? result_.ours : result_.peer) = party->version();
     return party;
   }
@@ -110,15 +111,20 @@ class Benchmark {
     times.config = config;
     times.task = task;
     const std::string request = task == Task::training ? "train" : "langevin";
-    const auto ours = start(ours_, config, folder.path(), result_.threads);
+    const SideOptions usual = side(result_.threads, false);
+    const auto ours = start(ours_, config, folder.path(), usual);
     std::vector<Runner> runners = {{"ours", ours.get(), request, &times.ours}};
-    std::unique_ptr<Party> single, peer;
+    std::unique_ptr<Party> single, direct, peer;
     if (result_.threads > 1) {
-      single = start(ours_, config, folder.path(), 1);
+      single = start(ours_, config, folder.path(), side(1, false));
       runners.push_back({"one thread", single.get(), request, &times.one_thread.emplace()});
     }
+    if (native_has_two_paths()) {
+      direct = start(ours_, config, folder.path(), side(result_.threads, true));
+      runners.push_back({"direct", direct.get(), request, &times.direct.emplace()});
+    }
     if (peer_) {
-      peer = start(*peer_, config, folder.path(), result_.threads);
+      peer = start(*peer_, config, folder.path(), usual);
       runners.push_back({peer_->name, peer.get(), request, &times.peer.emplace()});
       if (task == Task::langevin)
         runners.push_back(
@@ -147,7 +153,7 @@ class Benchmark {
         write_problem(folder.path(), config, options_.seed);
         GrowthTimes times{growth.what, config, {}, {}};
         for (const Task task : {Task::langevin, Task::training}) {
-          const auto party = start(ours_, config, folder.path(), result_.threads);
+          const auto party = start(ours_, config, folder.path(), side(result_.threads, false));
           std::vector<Runner> alone = {{"ours", party.get(), task == Task::training ? "train" : "langevin",
                                         task == Task::training ? &times.training : &times.langevin}};
           take_turns(alone, 3,

@@ -39,6 +39,7 @@ struct StepTimes {
   Task task = Task::training;
   Timing ours;
   std::optional<Timing> one_thread;        // ours; absent where there is just one
+  std::optional<Timing> direct;            // ours without faster algorithms; absent where it has none
   std::optional<Timing> peer, peer_input;  // peer_input: Langevin without gradients by the weights
   Profile profile;
 };

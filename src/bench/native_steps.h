@@ -14,7 +14,11 @@ namespace mdsm {
 struct StepNumbers {
   double lr = 1e-4, ema = 0.999, eps = 0.02;
   uint64_t seed = 0;
+  bool exact = false;  // direct convolutions only
 };
+
+// Whether the engine has faster algorithms than direct convolution, so that there are two paths to measure.
+bool native_has_two_paths();
 
 struct Profile {
   double seconds = 0;  // of a step; what the layers do not account for is noise, optimiser and the like

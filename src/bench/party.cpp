@@ -75,12 +75,13 @@ json Party::ask(const std::string& what, json more) {
   return answer;
 }
 
-void Party::set_up(const fs::path& problem, const Configuration& config, int threads, uint64_t seed) {
+void Party::set_up(const fs::path& problem, const Configuration& config, const SideOptions& options) {
   json request = to_json(config);
   const StepNumbers numbers;
   request.update({{"folder", problem.string()},
-                  {"threads", threads},
-                  {"seed", seed},
+                  {"threads", options.threads},
+                  {"seed", options.seed},
+                  {"exact", options.exact},
                   {"lr", numbers.lr},
                   {"ema", numbers.ema},
                   {"eps", numbers.eps}});

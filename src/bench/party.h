@@ -25,13 +25,19 @@ Contestant our_side(double timeout);
 // before the one in PATH; bench/peers/peer.py beside the build or installed folder of this program.
 Contestant peer_side(const std::string& python, const std::string& script, double timeout);
 
+struct SideOptions {
+  int threads = 2;
+  uint64_t seed = 0;
+  bool exact = false;  // ours only: direct convolutions
+};
+
 class Party {
  public:
   explicit Party(const Contestant& contestant);
 
   // Sends {"do": what, ...more}; an answer that is an error or no JSON object is thrown.
   nlohmann::json ask(const std::string& what, nlohmann::json more = nlohmann::json::object());
-  void set_up(const fs::path& problem, const Configuration& config, int threads, uint64_t seed);
+  void set_up(const fs::path& problem, const Configuration& config, const SideOptions& options);
   // Mean seconds of `repeat` steps ("train", "langevin", "langevin-input").
   double time(const std::string& what, int64_t repeat);
 

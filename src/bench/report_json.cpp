@@ -22,7 +22,7 @@ json to_json(const Verification& v) {
   json differences = json::object();
   for (const Difference& d : v.differences) differences[d.what] = d.relative;  // null where not finite
   return {{"configuration", to_json(v.config)},
-          {"isa", v.isa},
+          {"kernels", v.kernels},
           {"reference", v.reference},
           {"relative_errors", differences},
           {"ok", v.ok()}};
@@ -46,6 +46,7 @@ json to_json(const StepTimes& t, double peak_gflops) {
           {"flop", flop(t.config, t.task)},
           {"ours", to_json(t.ours)},
           {"ours_one_thread", to_json(t.one_thread)},
+          {"ours_direct", to_json(t.direct)},
           {"peer", to_json(t.peer)},
           {"peer_by_x_only", to_json(t.peer_input)},
           {"peer_over_ours", over_ours(t.peer)},

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "bench/native_steps.h"
 #include "bench/problem.h"
 #include "core/error.h"
 #include "engine/native/kernels.h"
@@ -43,16 +45,16 @@ Difference compare_bits(const fs::path& a, const fs::path& b) {
 // One problem, and what each side made of it.
 class Trial {
  public:
-  Trial(const Configuration& config, const VerifyOptions& options) : config_(config), options_(options) {
-    write_problem(folder_.path(), config, options.seed);
+  Trial(const Configuration& config, uint64_t seed) : config_(config) {
+    write_problem(folder_.path(), config, seed);
   }
 
   // Runs a side in a process of its own; returns what it calls itself.
-  std::string run(const Contestant& side, const std::string& name) {
+  std::string run(const Contestant& side, const SideOptions& options, const std::string& name) {
     const fs::path out = folder_.path() / name;
     make_folder(out);
     Party party(side);
-    party.set_up(folder_.path(), config_, options_.threads, options_.seed);
+    party.set_up(folder_.path(), config_, options);
     party.ask("verify", {{"folder", out.string()}});
     return party.version();
   }
@@ -66,7 +68,6 @@ class Trial {
 
  private:
   Configuration config_;
-  VerifyOptions options_;
   ScratchFolder folder_;
 };
 
@@ -97,29 +98,35 @@ std::vector<Difference> compare_folders(const fs::path& tested, const fs::path& 
 }
 
 std::vector<Verification> verify_sides(const Configuration& config, const Contestant& ours,
-                                       const Contestant* peer, const VerifyOptions& options) {
+                                       const Contestant* peer, const SideOptions& options) {
   const Contestant reference = peer ? *peer : with_isa(ours, "generic");
+  Configuration small = config;
+  small.batch = std::min(small.batch, kSmallBatch);
   std::vector<Verification> results;
-  {
-    Configuration small = config;
-    small.batch = std::min(small.batch, kSmallBatch);
-    Trial trial(small, options);
-    const std::string version = trial.run(reference, "reference");
-    const native::Kernels* variants[3];
-    const int count = native::kernel_variants(variants);
-    for (int i = 0; i < count; ++i) {
-      const std::string isa = variants[i]->isa;
-      trial.run(with_isa(ours, isa), isa);
-      results.push_back({small, isa, peer ? version : "generic", trial.compare(isa, "reference")});
-    }
+
+  Trial quick(small, options.seed);
+  const std::string said = quick.run(reference, options, "reference"), against = peer ? said : "generic";
+  const native::Kernels* variants[3];
+  const int count = native::kernel_variants(variants);
+  for (int i = 0; i < count; ++i) {
+    const std::string isa = variants[i]->isa;
+    quick.run(with_isa(ours, isa), options, isa);
+    results.push_back({small, isa, against, quick.compare(isa, "reference")});
   }
-  Trial trial(config, options);
-  const std::string version = trial.run(reference, "reference");
-  trial.run(ours, "first");
-  trial.run(ours, "second");
-  results.push_back(
-      {config, native::kernels().isa, peer ? version : "generic", trial.compare("first", "reference")});
-  results.back().differences.push_back(trial.compare_bits("first", "second"));
+
+  Trial whole(config, options.seed);
+  whole.run(reference, options, "reference");
+  const std::string isa = native::kernels().isa;
+  if (native_has_two_paths()) {
+    SideOptions direct = options;
+    direct.exact = true;
+    whole.run(ours, direct, "direct");
+    results.push_back({config, isa + ", direct", against, whole.compare("direct", "reference")});
+  }
+  whole.run(ours, options, "first");
+  whole.run(ours, options, "second");
+  results.push_back({config, isa, against, whole.compare("first", "reference")});
+  results.back().differences.push_back(whole.compare_bits("first", "second"));
   return results;
 }
 

@@ -15,16 +15,11 @@ constexpr double kVerifyTolerance = 1e-4;  // of every vector, ‖a - b‖ / ‖
 
 struct Verification {
   Configuration config;
-  std::string isa;        // of our side
+  std::string kernels;    // of our side: "avx2", "avx2, direct"
   std::string reference;  // "PyTorch 1.13.0"; "generic" where there is no peer
   std::vector<Difference> differences;
 
   bool ok() const;
-};
-
-struct VerifyOptions {
-  int threads = 2;
-  uint64_t seed = 0;
 };
 
 // Relative error of what two sides wrote to their folders.
@@ -32,9 +27,10 @@ std::vector<Difference> compare_folders(const fs::path& tested, const fs::path& 
                                         const Configuration& config);
 
 // Our side with every instruction set this CPU has, on at most 8 images, then with the one in use on the
-// whole batch, each against the peer (null: against our plainest instruction set). The last also runs twice
-// and must give the same bits, which is one more "difference": "second run".
+// whole batch (by the direct path too, where the engine has another), each against the peer or, without one,
+// against our plainest instruction set. The last runs twice and must give the same bits, which is one more
+// "difference": "second run".
 std::vector<Verification> verify_sides(const Configuration& config, const Contestant& ours,
-                                       const Contestant* peer, const VerifyOptions& options);
+                                       const Contestant* peer, const SideOptions& options);
 
 }  // namespace mdsm

@@ -6,6 +6,8 @@
 #include "bench/problem.h"
 #include "core/error.h"
 #include "core/threads.h"
+#include "engine/native/native_engine.h"
+#include "train/memory.h"
 
 namespace mdsm {
 namespace {
@@ -58,6 +60,7 @@ class Benchmark {
   }
 
   BenchResult run() {
+    for (const Configuration& config : options_.configurations) check_memory(config);
     for (const Configuration& config : options_.configurations) verify(config);
     if (!result_.verified()) return std::move(result_);
     measure_peak();
@@ -69,6 +72,18 @@ class Benchmark {
   }
 
  private:
+  // Ours, the same on one thread and by the direct path, and the peer, which takes more, wait side by side.
+  void check_memory(const Configuration& config) const {
+    const NativeMemory memory = native_memory(config.spec, config.batch);
+    const double sides = 2 + (native_has_two_paths() ? 1 : 0) + (peer_ ? 2 : 0);
+    const double need = sides * static_cast<double>(memory.parameters + memory.training);
+    const double available = static_cast<double>(available_memory());
+    if (available > 0 && need > available)
+      fail("measure a smaller batch or a narrower network",
+           "{}: the benchmark needs about {:.1f} GB of memory, {:.1f} GB are available", text(config),
+           need / 1e9, available / 1e9);
+  }
+
   void verify(const Configuration& config) {
     say_(fmt::format("verifying {}", text(config)));
     const auto found = verify_sides(config, ours_, peer_ ? &*peer_ : nullptr, side(result_.threads, false));

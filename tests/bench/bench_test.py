@@ -119,6 +119,7 @@ class Bench(unittest.TestCase):
         self.fails(2, "--batch: '0'", "--batch", "0")
         self.fails(2, "--rounds: '-1'", "--rounds", "-1")
         self.fails(2, "--timeout: '0'", "--timeout", "0")
+        self.fails(1, "needs about .* GB of memory", "--width", "4096", "--batch", "100000")
         self.fails(2, "width 6", "--width", "6")
         self.fails(1, "its folder does not exist", *TINY, "--out", "/no/such/folder/bench.json")
 

@@ -14,7 +14,7 @@ struct FmaPeak {
 
 // One entry for every instruction set this CPU has, the plain one first, on thread_count() threads; the best
 // of `repeats` tries of a few tens of milliseconds each.
-std::vector<FmaPeak> measure_fma_peak(int repeats = 5);
+std::vector<FmaPeak> measure_fma_peak(int repeats = 10);
 
 // The entry of the instruction set the native engine uses (MDSM_ISA).
 const FmaPeak& peak_in_use(const std::vector<FmaPeak>& peaks);

@@ -28,6 +28,8 @@ class Bench : public Command {
     options.add("rounds", bench_.rounds, "measurements of each side; 0 takes 5, or 3 where they are long")
         .range(0, 1000);
     options.add("verify-only", bench_.verify_only, "compare both sides and stop");
+    options.add("dry-run", dry_run_, "check the options, print what would be measured and stop")
+        .command_line_only();
     options.add("seed", seed_, "seed of weights, images and noise").range(0);
     options.group("Sides");
     options.add("threads", threads_, "CPU threads of each side; 0 takes all").range(0, 1024);
@@ -54,6 +56,10 @@ class Bench : public Command {
     }
     for (const std::string& path : {out_, markdown_}) check_folder_of(path);
     choose(options);
+    if (dry_run_) {
+      for (const Configuration& config : bench_.configurations) fmt::print("{}\n", text(config));
+      return 0;
+    }
     const BenchResult result =
         run_benchmark(bench_, [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
     const Machine machine = this_machine();
@@ -88,7 +94,7 @@ class Bench : public Command {
   NetworkOptions network_;
   std::string suite_ = "quick", out_, markdown_;
   int64_t batch_ = Configuration().batch, seed_ = 0, threads_ = 0;
-  bool no_peer_ = false, worker_ = false, json_ = false;
+  bool no_peer_ = false, dry_run_ = false, worker_ = false, json_ = false;
 };
 
 }  // namespace

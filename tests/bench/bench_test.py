@@ -113,6 +113,10 @@ class Bench(unittest.TestCase):
         self.fails(1, "does not hold .* float32 values|no such file", *TINY,
                    *self.peer(CHANGED.format(peers=PEERS, change="peer.Peer.verify = lambda self, folder: None")))
 
+    def test_dry_run_measures_nothing(self):
+        self.assertEqual(bench("--suite", "full", "--dry-run")[1].count("\n"), 5)
+        self.assertEqual(bench(*TINY, "--dry-run"), (0, "res6 width 4, 2 images 1x8x8\n", ""))
+
     def test_wrong_options(self):
         self.fails(2, "--suite and the options of one network", "--suite", "full", "--width", "4")
         self.fails(2, "--no-peer excludes", *TINY, "--no-peer", "--python", sys.executable)

@@ -23,6 +23,7 @@ class Command {
 // All commands in the order of `mdsm --help`.
 std::vector<std::unique_ptr<Command>> all_commands();
 
+std::unique_ptr<Command> make_bench();
 std::unique_ptr<Command> make_check();
 std::unique_ptr<Command> make_data();
 std::unique_ptr<Command> make_denoise();

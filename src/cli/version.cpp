@@ -11,10 +11,9 @@
 #include <png.h>
 #include <zlib.h>
 
-#include <fstream>
 #include <string>
-#include <vector>
 
+#include "core/machine.h"
 #include "core/threads.h"
 #include "engine/native/native_engine.h"
 #include "engine/torch_module.h"
@@ -63,25 +62,6 @@ std::string engines() {
 std::string libraries() {
   return fmt::format("libpng {}, {}, zlib {}, {}, matio {}", png_get_libpng_ver(nullptr), jpeg_version(),
                      zlibVersion(), archive_version_string(), matio_version());
-}
-
-std::string cpu_model() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.rfind("model name", 0) == 0)
-      if (const size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
-  return "unknown";
-}
-
-std::string cpu_features() {
-  std::vector<const char*> features;
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2")) features.push_back("AVX2");
-  if (__builtin_cpu_supports("fma")) features.push_back("FMA");
-  if (__builtin_cpu_supports("avx512f")) features.push_back("AVX-512F");
-#endif
-  return features.empty() ? "none of AVX2, FMA, AVX-512F" : fmt::format("{}", fmt::join(features, ", "));
 }
 
 }  // namespace

@@ -1,0 +1,39 @@
+// What is measured: a network with a batch size, its work per step, and the lists the benchmark runs through.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "model/spec.h"
+
+namespace mdsm {
+
+enum class Task { training, langevin };
+
+struct Configuration {
+  Spec spec;
+  int64_t batch = 128;
+
+  bool operator==(const Configuration&) const = default;
+};
+
+const char* to_string(Task task);               // "training", "langevin"
+std::string text(const Configuration& config);  // "res12 width 64, 128 images 1x32x32"
+nlohmann::json to_json(const Configuration& config);
+
+// Floating-point operations of one step by the direct algorithm with pooling folded into the convolutions:
+// the six passes of docs/design/second_order.md for training, two for Langevin.
+double flop(const Configuration& config, Task task);
+
+// quick: a small network; full: the networks of docs/benchmarks.md.
+std::vector<Configuration> suite(const std::string& name);
+
+// How cost grows with one number while the others stay.
+struct Growth {
+  std::string what;  // "batch", "width", "size"
+  std::vector<Configuration> configurations;
+};
+std::vector<Growth> growth_suite();
+
+}  // namespace mdsm

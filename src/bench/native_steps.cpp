@@ -1,0 +1,113 @@
+#include "bench/native_steps.h"
+
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/npy.h"
+#include "engine/native/native_engine.h"
+#include "sample/langevin.h"
+#include "train/noise.h"
+
+namespace mdsm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// An engine without a choice has the direct path only.
+const auto make_native = [](const auto& parameters, bool exact) {
+  if constexpr (requires { make_native_engine(parameters, exact); })
+    return make_native_engine(parameters, exact);
+  else
+    return make_native_engine(parameters);
+};
+
+template <class P>
+constexpr bool has_two_paths() {
+  return requires(const P& parameters) { make_native_engine(parameters, true); };
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+bool native_has_two_paths() { return has_two_paths<Parameters>(); }
+
+NativeSteps::NativeSteps(Problem problem, const StepNumbers& numbers)
+    : problem_(std::move(problem)),
+      numbers_(numbers),
+      engine_(make_native(problem_.parameters, numbers.exact)),
+      noisy_(problem_.clean.shape()),
+      residual_(problem_.sigma.size()),
+      energy_(problem_.sigma.size()) {}
+
+double NativeSteps::train(int64_t repeat) {
+  const auto start = Clock::now();
+  for (int64_t i = 0; i < repeat; ++i) {
+    add_training_noise(problem_.clean, problem_.sigma, numbers_.seed, step_, noisy_);
+    engine_->zero_gradient();
+    engine_->objective_gradient(problem_.clean, noisy_, problem_.weight, residual_, energy_);
+    AdamStep adam;
+    adam.step = ++step_;
+    adam.lr = numbers_.lr;
+    adam.ema = numbers_.ema;
+    adam.epsilon = 1e-8 * std::pow(engine_->spec().sigma0, 4);
+    engine_->optimiser_step(adam);
+  }
+  const double seconds = seconds_since(start) / static_cast<double>(repeat);
+  const double loss = normalised_loss(residual_, problem_.sigma);
+  if (!std::isfinite(loss)) fail("this is a bug in the engine", "training gave a loss of {}", loss);
+  return seconds;
+}
+
+// The sampler itself: its observer is called once a step, always at the same place in it.
+double NativeSteps::langevin(int64_t repeat) {
+  std::vector<uint64_t> seeds(problem_.sigma.size());
+  std::iota(seeds.begin(), seeds.end(), numbers_.seed);
+  Clock::time_point first, last;
+  Run run{*engine_, seeds};
+  run.observer = [&](const StepReport& report) {
+    last = Clock::now();
+    if (report.step == 0) first = last;
+  };
+  LangevinOptions options;
+  options.eps = numbers_.eps;
+  options.jump = false;
+  annealed_langevin(run, constant_schedule(1, repeat), options);
+  return std::chrono::duration<double>(last - first).count() / static_cast<double>(repeat);
+}
+
+Profile NativeSteps::profile(Task task, int64_t repeat) {
+  native_profile_start();
+  Profile profile;
+  profile.seconds = task == Task::training ? train(repeat) : langevin(repeat);
+  profile.layers = native_profile_stop();
+  // A Langevin run evaluates once more than it steps.
+  const double steps = static_cast<double>(task == Task::training ? repeat : repeat + 1);
+  for (LayerTime& layer : profile.layers) {
+    layer.seconds /= steps;
+    layer.flop /= steps;
+  }
+  return profile;
+}
+
+void NativeSteps::verify(const fs::path& folder) {
+  const Shape shape = problem_.noisy.shape();
+  const std::vector<int64_t> numbers = {shape.n};
+  Tensor grad_x(shape);
+  std::vector<float> gradient(problem_.parameters.values().size());
+  engine_->energy(problem_.noisy, energy_);
+  write_npy(folder / "energy.npy", numbers, energy_);
+  engine_->energy_and_gradient(problem_.noisy, energy_, grad_x);
+  write_npy(folder / "grad_x.npy", {shape.n, shape.c, shape.h, shape.w}, grad_x.values());
+  engine_->zero_gradient();
+  engine_->objective_gradient(problem_.clean, problem_.noisy, problem_.weight, residual_, energy_);
+  engine_->read(StateVector::gradient, gradient);
+  write_npy(folder / "residual.npy", numbers, residual_);
+  write_npy(folder / "gradient.npy", {static_cast<int64_t>(gradient.size())}, gradient);
+}
+
+}  // namespace mdsm

@@ -1,0 +1,100 @@
+#include "bench/party.h"
+
+#include <cmath>
+
+#include "bench/native_steps.h"
+#include "core/error.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+fs::path program() {
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  if (error) fail("mount /proc", "the path of this program cannot be read: {}", error.message());
+  return path;
+}
+
+std::string find_python() {
+  std::error_code error;
+  return fs::exists("/usr/bin/python3", error) ? "/usr/bin/python3" : "python3";
+}
+
+std::string find_script() {
+  std::error_code error;
+  for (fs::path folder = program().parent_path();; folder = folder.parent_path()) {
+    for (const char* place : {"bench/peers/peer.py", "share/mdsm/bench/peers/peer.py"})
+      if (fs::exists(folder / place, error)) return (folder / place).string();
+    if (folder == folder.root_path()) break;
+  }
+  fail_usage("name it with --peer, or leave the peer out with --no-peer",
+             "bench/peers/peer.py was not found in any folder above this program");
+}
+
+}  // namespace
+
+Contestant our_side(double timeout) {
+  return {"mdsm", {program().string(), "bench", "--worker"}, {}, timeout};
+}
+
+Contestant peer_side(const std::string& python, const std::string& script, double timeout) {
+  std::error_code error;
+  if (!script.empty() && !fs::is_regular_file(script, error))
+    fail("check the path after --peer", "{}: no such file", script);
+  return {"PyTorch",
+          {python.empty() ? find_python() : python, "-B", script.empty() ? find_script() : script},
+          {},
+          timeout};
+}
+
+Party::Party(const Contestant& contestant)
+    : name_(contestant.name),
+      timeout_(contestant.timeout),
+      process_(fmt::format("the {} side of the benchmark", contestant.name), contestant.command,
+               contestant.environment) {}
+
+json Party::ask(const std::string& what, json more) {
+  more["do"] = what;
+  const std::string line = process_.exchange(more.dump(), timeout_);
+  const json answer = json::parse(line, nullptr, false);
+  if (!answer.is_object())
+    fail("it must print nothing but answers", "the {} side of the benchmark answered '{}' with '{}'", name_,
+         what, line.substr(0, 200));
+  if (answer.contains("error")) {
+    const std::string text =
+        answer["error"].is_string() ? answer["error"].get<std::string>() : answer["error"].dump();
+    fail(text.find("import") == std::string::npos
+             ? "nothing was measured"
+             : "install python3-torch, name another interpreter with --python, or add --no-peer",
+         "the {} side of the benchmark: {}", name_, text);
+  }
+  if (answer.contains("peak_rss") && answer["peak_rss"].is_number())
+    peak_memory_ = answer["peak_rss"].get<double>();
+  return answer;
+}
+
+void Party::set_up(const fs::path& problem, const Configuration& config, const SideOptions& options) {
+  json request = to_json(config);
+  const StepNumbers numbers;
+  request.update({{"folder", problem.string()},
+                  {"threads", options.threads},
+                  {"seed", options.seed},
+                  {"exact", options.exact},
+                  {"lr", numbers.lr},
+                  {"ema", numbers.ema},
+                  {"eps", numbers.eps}});
+  const json answer = ask("setup", request);
+  version_ = answer.value("name", name_);
+}
+
+double Party::time(const std::string& what, int64_t repeat) {
+  const json answer = ask(what, {{"repeat", repeat}});
+  const json seconds = answer.value("seconds", json());
+  if (!seconds.is_number() || !(seconds.get<double>() > 0))
+    fail("check the peer program", "the {} side of the benchmark gave no time for '{}'", name_, what);
+  return seconds.get<double>();
+}
+
+}  // namespace mdsm

@@ -1,0 +1,133 @@
+#include "bench/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "bench/native_steps.h"
+#include "bench/problem.h"
+#include "core/error.h"
+#include "engine/native/kernels.h"
+
+namespace mdsm {
+namespace {
+
+constexpr int64_t kSmallBatch = 8;
+
+Difference compare(const std::string& what, const std::vector<float>& tested,
+                   const std::vector<float>& reference) {
+  Difference difference{what, 0, kVerifyTolerance, ""};
+  double squares = 0, scale = 0, largest = -1;
+  for (size_t i = 0; i < tested.size(); ++i) {
+    const double a = tested[i], b = reference[i], d = a - b;
+    squares += d * d;
+    scale += b * b;
+    if (!(std::fabs(d) <= largest)) {
+      largest = std::fabs(d);
+      difference.worst_place = fmt::format("{}: {:g} and {:g}", i, a, b);
+    }
+  }
+  difference.relative = squares == 0 ? 0 : std::sqrt(squares / scale);
+  return difference;
+}
+
+// 0 for the same bits, infinity otherwise.
+Difference compare_bits(const fs::path& a, const fs::path& b) {
+  Difference difference{"second run", 0, 0, ""};
+  for (const char* name : {"energy.npy", "grad_x.npy", "residual.npy", "gradient.npy"})
+    if (read_bytes(a / name) != read_bytes(b / name)) {
+      difference.relative = std::numeric_limits<double>::infinity();
+      difference.worst_place = name;
+    }
+  return difference;
+}
+
+// One problem, and what each side made of it.
+class Trial {
+ public:
+  Trial(const Configuration& config, uint64_t seed) : config_(config) {
+    write_problem(folder_.path(), config, seed);
+  }
+
+  // Runs a side in a process of its own; returns what it calls itself.
+  std::string run(const Contestant& side, const SideOptions& options, const std::string& name) {
+    const fs::path out = folder_.path() / name;
+    make_folder(out);
+    Party party(side);
+    party.set_up(folder_.path(), config_, options);
+    party.ask("verify", {{"folder", out.string()}});
+    return party.version();
+  }
+
+  std::vector<Difference> compare(const std::string& tested, const std::string& reference) const {
+    return compare_folders(folder_.path() / tested, folder_.path() / reference, config_);
+  }
+  Difference compare_bits(const std::string& a, const std::string& b) const {
+    return mdsm::compare_bits(folder_.path() / a, folder_.path() / b);
+  }
+
+ private:
+  Configuration config_;
+  ScratchFolder folder_;
+};
+
+Contestant with_isa(Contestant side, const std::string& isa) {
+  side.environment.emplace_back("MDSM_ISA", isa);
+  return side;
+}
+
+}  // namespace
+
+bool Verification::ok() const {
+  return std::ranges::all_of(differences, [](const Difference& d) { return d.ok(); });
+}
+
+std::vector<Difference> compare_folders(const fs::path& tested, const fs::path& reference,
+                                        const Configuration& config) {
+  const std::pair<const char*, int64_t> vectors[] = {{"energy", config.batch},
+                                                     {"grad_x", config.spec.input(config.batch).count()},
+                                                     {"residual", config.batch},
+                                                     {"gradient", parameter_count(config.spec)}};
+  std::vector<Difference> differences;
+  for (const auto& [name, count] : vectors) {
+    const std::string file = std::string(name) + ".npy";
+    differences.push_back(
+        compare(name, read_values(tested / file, count), read_values(reference / file, count)));
+  }
+  return differences;
+}
+
+std::vector<Verification> verify_sides(const Configuration& config, const Contestant& ours,
+                                       const Contestant* peer, const SideOptions& options) {
+  const Contestant reference = peer ? *peer : with_isa(ours, "generic");
+  Configuration small = config;
+  small.batch = std::min(small.batch, kSmallBatch);
+  std::vector<Verification> results;
+
+  Trial quick(small, options.seed);
+  const std::string said = quick.run(reference, options, "reference"), against = peer ? said : "generic";
+  const native::Kernels* variants[3];
+  const int count = native::kernel_variants(variants);
+  for (int i = 0; i < count; ++i) {
+    const std::string isa = variants[i]->isa;
+    quick.run(with_isa(ours, isa), options, isa);
+    results.push_back({small, isa, against, quick.compare(isa, "reference")});
+  }
+
+  Trial whole(config, options.seed);
+  whole.run(reference, options, "reference");
+  const std::string isa = native::kernels().isa;
+  if (native_has_two_paths()) {
+    SideOptions direct = options;
+    direct.exact = true;
+    whole.run(ours, direct, "direct");
+    results.push_back({config, isa + ", direct", against, whole.compare("direct", "reference")});
+  }
+  whole.run(ours, options, "first");
+  whole.run(ours, options, "second");
+  results.push_back({config, isa, against, whole.compare("first", "reference")});
+  results.back().differences.push_back(whole.compare_bits("first", "second"));
+  return results;
+}
+
+}  // namespace mdsm

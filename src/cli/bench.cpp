@@ -1,0 +1,104 @@
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "bench/measure.h"
+#include "bench/report.h"
+#include "bench/worker.h"
+#include "cli/command.h"
+#include "cli/network_options.h"
+#include "cli/output.h"
+#include "core/error.h"
+
+namespace mdsm::cli {
+namespace {
+
+class Bench : public Command {
+ public:
+  const char* name() const override { return "bench"; }
+  const char* summary() const override {
+    return "Time the native engine against PyTorch, verifying it first";
+  }
+  void declare(OptionSet& options) override {
+    options.group("What to measure");
+    options.add("suite", suite_, "quick: one small network; full: those of docs/benchmarks.md, and growth")
+        .choices({"quick", "full"});
+    network_.declare(options);
+    options.add("batch", batch_, "images a step; this or a network option replaces the suite by one network")
+        .range(1, 1'000'000);
+    options.add("rounds", bench_.rounds, "measurements of each side; 0 takes 5, or 3 where they are long")
+        .range(0, 1000);
+    options.add("verify-only", bench_.verify_only, "compare both sides and stop");
+    options.add("dry-run", dry_run_, "check the options, print what would be measured and stop")
+        .command_line_only();
+    options.add("seed", seed_, "seed of weights, images and noise").range(0);
+    options.group("Sides");
+    options.add("threads", threads_, "CPU threads of each side; 0 takes all").range(0, 1024);
+    options.add("python", bench_.python, "interpreter with PyTorch; /usr/bin/python3 if it exists")
+        .meta("PROGRAM");
+    options.add("peer", bench_.peer, "the PyTorch program; bench/peers/peer.py is found by itself")
+        .meta("FILE");
+    options.add("no-peer", no_peer_, "measure our side only, verified against its plainest instruction set");
+    options.add("timeout", bench_.timeout, "seconds to wait for one answer of a side").above(0);
+    options.add("worker", worker_, "be one side: answer requests on standard input (src/bench/worker.h)")
+        .command_line_only();
+    options.group("Output");
+    options.add("out", out_, "write everything measured as JSON").meta("FILE.json");
+    options.add("markdown", markdown_, "write the tables to a file").meta("FILE.md");
+    options.add("json", json_, "print JSON for machines instead of tables").command_line_only();
+    options.example("mdsm bench --suite full --out bench.json");
+    options.example("mdsm bench --net res18 --width 128 --channels 3 --batch 16");
+  }
+
+  int run(OptionSet& options) override {
+    if (worker_) {
+      serve_benchmark(std::cin, std::cout);
+      return 0;
+    }
+    for (const std::string& path : {out_, markdown_}) check_folder_of(path);
+    choose(options);
+    if (dry_run_) {
+      for (const Configuration& config : bench_.configurations) fmt::print("{}\n", text(config));
+      return 0;
+    }
+    const BenchResult result =
+        run_benchmark(bench_, [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
+    const Machine machine = this_machine();
+    const std::string tables = markdown(result, machine);
+    const std::string values =
+        to_json(result, machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    fmt::print("{}\n", json_ ? values : tables);
+    if (!result.verified())
+      fail("nothing was timed; mdsm check compares layer by layer",
+           "the native engine and its reference differ");
+    if (!out_.empty()) write_file(out_, values + "\n");
+    if (!markdown_.empty()) write_file(markdown_, tables);
+    return 0;
+  }
+
+ private:
+  void choose(const OptionSet& options) {
+    bool one = options.given("batch");
+    for (const char* name : {"net", "width", "channels", "size", "head"}) one = one || options.given(name);
+    if (one && options.given("suite"))
+      fail_usage("give one of the two", "--suite and the options of one network exclude each other");
+    if (no_peer_ && (options.given("peer") || options.given("python")))
+      fail_usage("give one of the two", "--no-peer excludes --peer and --python");
+    bench_.configurations = one ? std::vector<Configuration>{{network_.spec(), batch_}} : suite(suite_);
+    bench_.growth = !one && suite_ == "full" && !bench_.verify_only;
+    bench_.use_peer = !no_peer_;
+    bench_.threads = static_cast<int>(threads_);
+    bench_.seed = static_cast<uint64_t>(seed_);
+  }
+
+  BenchOptions bench_;
+  NetworkOptions network_;
+  std::string suite_ = "quick", out_, markdown_;
+  int64_t batch_ = Configuration().batch, seed_ = 0, threads_ = 0;
+  bool no_peer_ = false, dry_run_ = false, worker_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_bench() { return std::make_unique<Bench>(); }
+
+}  // namespace mdsm::cli

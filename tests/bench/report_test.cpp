@@ -1,0 +1,85 @@
+#include "bench/report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/table.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+Timing timing(std::vector<double> seconds, double memory) { return {std::move(seconds), memory}; }
+
+BenchResult sample() {
+  BenchResult result;
+  result.threads = 2;
+  result.ours = "mdsm, test";
+  result.peer = "PyTorch 9";
+  result.isa = "avx2";
+  result.peaks = {{"generic", 20}, {"avx2", 100}};
+  const Configuration config = suite("full")[2];
+  result.verifications = {
+      {config, "avx2", "PyTorch 9", {{"energy", 1e-7, 1e-4, ""}, {"grad_x", 2e-7, 1e-4, ""}}}};
+  StepTimes training;
+  training.config = config;
+  training.ours = timing({2, 1, 4}, 1e9);
+  training.one_thread = timing({3.8}, 1e9);
+  training.peer = timing({16, 15, 17}, 5.5e9);
+  training.profile = {2,
+                      {{"rb1.conv_1", kForwardPass, 0.5, 25e9, 1}, {"elementwise", kForwardPass, 0.5, 0, 1}}};
+  StepTimes langevin = training;
+  langevin.task = Task::langevin;
+  langevin.peer_input = timing({10}, 5e9);
+  result.steps = {training, langevin};
+  return result;
+}
+
+const Machine kMachine{"2026-01-02", "Some CPU", "AVX2, FMA", 2};
+
+TEST(Report, TableAlignsItsColumns) {
+  Table table({"a", "bb"});
+  table.row({"long name", "1"});
+  table.row({"µ", "22"});
+  EXPECT_EQ(table.text(),
+            "| a         |  bb |\n"
+            "|-----------|----:|\n"
+            "| long name |   1 |\n"
+            "| µ         |  22 |\n");
+}
+
+TEST(Report, TablesHoldWhatWasMeasured) {
+  const std::string page = markdown(sample(), kMachine);
+  for (const char* wanted :
+       {"2026-01-02", "Some CPU", "PyTorch 9", "avx2: 100.0 GFLOP/s", "2.00 s (1.00 s..4.00 s)",
+        "16.00 s (15.00 s..17.00 s)", "8.00x", "5.00x", "1.90x", "1.00 GB", "5.50 GB",
+        "res12 width 64, 128 images 1x32x32", "rb1.conv_1", "50 %", "2.0e-07"})
+    EXPECT_NE(page.find(wanted), std::string::npos) << wanted << " is missing in\n" << page;
+}
+
+TEST(Report, DamagedResultsShow) {
+  BenchResult result = sample();
+  result.verifications[0].differences[1].relative = 0.5;
+  EXPECT_FALSE(result.verified());
+  EXPECT_NE(markdown(result, kMachine).find("5.0e-01 WRONG"), std::string::npos);
+  result.verifications[0].differences[1].relative = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(result.verified());
+}
+
+TEST(Report, JsonHasTheSameNumbers) {
+  const json values = json::parse(to_json(sample(), kMachine).dump());
+  const json& step = values.at("steps").at(0);
+  EXPECT_EQ(step.at("ours").at("median"), 2);
+  EXPECT_EQ(step.at("peer").at("seconds").size(), 3);
+  EXPECT_EQ(step.at("peer_over_ours"), 8);
+  EXPECT_TRUE(step.at("peer_by_x_only").is_null());
+  EXPECT_EQ(values.at("steps").at(1).at("peer_by_x_only_over_ours"), 5);
+  EXPECT_DOUBLE_EQ(step.at("gflops").get<double>(), flop(suite("full")[2], Task::training) / 2e9);
+  EXPECT_DOUBLE_EQ(step.at("share_of_peak").get<double>(), step.at("gflops").get<double>() / 100);
+  EXPECT_EQ(values.at("verified"), true);
+}
+
+}  // namespace
+}  // namespace mdsm

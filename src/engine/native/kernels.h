@@ -29,11 +29,8 @@ struct InputConvolution {
 
 struct Kernels {
   const char* isa;
+  int64_t widest_block;  // 8, or 16 where a register holds as many floats
 
-  // y = ELU(x)
-  void (*elu)(const float* x, float* y, int64_t count);
-  // out = in * ELU'(y)
-  void (*times_elu_slope)(const float* in, const float* y, float* out, int64_t count);
   // The epilogue of a convolution whose raw results are in planes first .. last-1 of the map.
   void (*finish)(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t last, float* map);
 
@@ -43,8 +40,10 @@ struct Kernels {
   // sum[c] = sum over pixels of one image's blocked plane
   void (*plane_sum)(const float* in, float* sum, int64_t pixels, int64_t block);
 
-  // y = conv(x) + bias (bias may be null). x: (channels, size + 2, size + 2), with a border of zeros.
-  void (*input_forward)(const InputConvolution& conv, const float* x, const float* bias, float* y);
+  // Image number `image` of map = epilogue(conv(x)), whose op must be none. x: (channels, size + 2, size +
+  // 2), with a border of zeros.
+  void (*input_forward)(const InputConvolution& conv, const float* x, int64_t image, const Epilogue& epilogue,
+                        float* map);
   // dx = conv^T(dy), without a border
   void (*input_backward)(const InputConvolution& conv, const float* dy, float* dx);
   // dw (out/block, channels, 3, 3, block) += wgrad(x, dy); x with its border

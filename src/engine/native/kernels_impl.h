@@ -9,38 +9,6 @@
 namespace mdsm::native {
 namespace {
 
-// exp(x) for x <= 0, by 2^k * polynomial; at most 2 units in the last place off, 0 below the smallest float.
-inline float exp_negative(float x) {
-  const float clamped = x < -87.0f ? -87.0f : x;
-  const float k = __builtin_floorf(clamped * 1.44269504088896341f + 0.5f);
-  const float r = (clamped - k * 0.693359375f) + k * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
-  const int32_t bits = (static_cast<int32_t>(k) + 127) << 23;
-  float scale;
-  __builtin_memcpy(&scale, &bits, sizeof scale);
-  return p * scale;
-}
-
-// In and out may be the same memory (never overlap otherwise), which is what the pragmas tell the compiler.
-void elu(const float* x, float* y, int64_t count) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i) {
-    const float v = x[i], negative = exp_negative(v < 0 ? v : 0.0f) - 1.0f;
-    y[i] = v > 0 ? v : negative;
-  }
-}
-
-void times_elu_slope(const float* in, const float* y, float* out, int64_t count) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; ++i) out[i] = in[i] * (y[i] > 0 ? 1.0f : y[i] + 1.0f);
-}
-
 template <int B>
 void pool_block(const float* in, float* out, int64_t planes, int64_t size) {
   const int64_t half = size / 2, row = size * B;
@@ -71,11 +39,12 @@ inline TapRange taps(int64_t at, int64_t size) { return {at == 0 ? 1 : 0, at == 
 
 // kAtOnce pixels of a row share each load of weights.
 template <int B>
-void input_forward_block(const InputConvolution& conv, const float* x, const float* bias, float* y) {
+void input_forward_block(const InputConvolution& conv, const float* x, int64_t image,
+                         const Epilogue& epilogue, float* map) {
   constexpr int kAtOnce = 4;
   const int64_t size = conv.size, row_step = size + 2, plane = row_step * row_step;
   for (int64_t block = 0; block < conv.out / B; ++block) {
-    const Vector<B> start = bias ? load<B>(bias + block * B) : Vector<B>{};
+    const Vector<B> start = epilogue.bias ? load<B>(epilogue.bias + block * B) : Vector<B>{}, none = {};
     for (int64_t row = 0; row < size; ++row)
       for (int64_t column = 0; column < size; column += kAtOnce) {
         Vector<B> total[kAtOnce];
@@ -89,8 +58,8 @@ void input_forward_block(const InputConvolution& conv, const float* x, const flo
               for (int k = 0; k < kAtOnce; ++k) total[k] += from[i * row_step + j + k] * tap;
             }
         }
-        float* to = y + ((block * size + row) * size + column) * B;
-        for (int k = 0; k < kAtOnce; ++k) store<B>(to + k * B, total[k]);
+        finish_pixels<B, Epilogue::Op::none>(epilogue, none, total, kAtOnce,
+                                             {image * (conv.out / B) + block, size, row, column, 1}, map);
       }
   }
 }
@@ -153,9 +122,12 @@ void finish(const Epilogue& epilogue, const MapShape& shape, int64_t first, int6
 void plane_sum(const float* in, float* sum, int64_t pixels, int64_t block) {
   with_block(block, [&](auto constant) { plane_sum_block<decltype(constant)::kValue>(in, sum, pixels); });
 }
-void input_forward(const InputConvolution& conv, const float* x, const float* bias, float* y) {
-  with_block(conv.block,
-             [&](auto constant) { input_forward_block<decltype(constant)::kValue>(conv, x, bias, y); });
+void input_forward(const InputConvolution& conv, const float* x, int64_t image, const Epilogue& epilogue,
+                   float* map) {
+  with_block(conv.block, [&](auto constant) {
+    constexpr int B = decltype(constant)::kValue;
+    input_forward_block<B>(conv, x, image, epilogue, map);
+  });
 }
 void input_backward(const InputConvolution& conv, const float* dy, float* dx) {
   with_block(conv.block,
@@ -193,8 +165,8 @@ double sum_of_squares(const float* x, int64_t count) {
 }  // namespace
 
 extern const Kernels MDSM_KERNEL_TABLE;
-const Kernels MDSM_KERNEL_TABLE = {MDSM_KERNEL_ISA, elu,           times_elu_slope, finish,        pool,
-                                   plane_sum,       input_forward, input_backward,  input_weights, adam,
-                                   sum_of_squares,  &kWinograd};
+const Kernels MDSM_KERNEL_TABLE = {MDSM_KERNEL_ISA, kWidestBlock,   finish,        pool, plane_sum,
+                                   input_forward,   input_backward, input_weights, adam, sum_of_squares,
+                                   &kWinograd};
 
 }  // namespace mdsm::native

@@ -9,20 +9,8 @@ namespace mdsm::native {
 namespace {
 
 constexpr const char* kElementwise = "elementwise";  // the profile's row for everything that is no layer
-constexpr int64_t kGrain = 1 << 14;                  // floats below which a second thread does not pay
 
 using Op = Epilogue::Op;
-
-void elu(const float* x, float* y, int64_t count) {
-  parallel_for(count, kGrain,
-               [&](int64_t begin, int64_t end) { kernels().elu(x + begin, y + begin, end - begin); });
-}
-
-void times_elu_slope(const float* in, const float* y, float* out, int64_t count) {
-  parallel_for(count, kGrain, [&](int64_t begin, int64_t end) {
-    kernels().times_elu_slope(in + begin, y + begin, out + begin, end - begin);
-  });
-}
 
 // Work of the head and of the first convolution on n images, for the profile.
 double head_flop(const Spec& spec, int64_t n) {
@@ -107,21 +95,17 @@ float* Plan::next_h(Buffers& buffers, size_t i) const {
 }
 
 void Plan::forward(NetworkWeights& weights, Buffers& buffers, const float* x, std::span<float> energy) {
-  const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
+  const int64_t image = spec_.input(1).count();
   {
     const ProfileScope scope("conv1", kForwardPass, input_flop(spec_, n_));
-    parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
+    const Epilogue end{.bias = weights.input_bias.data(), .second = buffers.block[0].a};
+    parallel_for(n_, 1, [&](int64_t begin, int64_t last) {
+      for (int64_t i = begin; i < last; ++i) {
         float* const bordered = buffers.x + i * bordered_image();
         with_border(x + i * image, bordered);
-        kernels().input_forward(weights.input, bordered, weights.input_bias.data(),
-                                buffers.block[0].h + i * map);
+        kernels().input_forward(weights.input, bordered, i, end, buffers.block[0].h);
       }
     });
-  }
-  {
-    const ProfileScope scope(kElementwise, kForwardPass, 0);
-    elu(buffers.block[0].h, buffers.block[0].a, n_ * map);
   }
   for (size_t i = 0; i < layers_.size(); ++i) {
     auto& [block, conv_1, conv_2, shortcut] = layers_[i];
@@ -210,18 +194,14 @@ void Plan::with_border(const float* image, float* bordered) const {
 }
 
 void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
-  const int64_t map = layout_.count(1, spec_.width, spec_.size);
   {
     const ProfileScope scope("conv1", kTangentPass, input_flop(spec_, n_));
-    parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        kernels().input_forward(weights.input, buffers.v + i * bordered_image(), nullptr,
-                                buffers.block[0].hdot + i * map);
+    const BlockBuffers& first = buffers.block[0];
+    const Epilogue end{.second = first.adot, .second_y = first.a};
+    parallel_for(n_, 1, [&](int64_t begin, int64_t last) {
+      for (int64_t i = begin; i < last; ++i)
+        kernels().input_forward(weights.input, buffers.v + i * bordered_image(), i, end, first.hdot);
     });
-  }
-  {
-    const ProfileScope scope(kElementwise, kTangentPass, 0);
-    times_elu_slope(buffers.block[0].hdot, buffers.block[0].a, buffers.block[0].adot, n_ * map);
   }
   for (size_t i = 0; i < layers_.size(); ++i) {
     auto& [block, conv_1, conv_2, shortcut] = layers_[i];

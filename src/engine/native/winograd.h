@@ -52,7 +52,7 @@ class WinogradConvolution {
  public:
   explicit WinogradConvolution(const WinogradShape& shape);
 
-  // Floats of scratch memory that the calls need, with the present number of threads.
+  // Floats of scratch memory that the calls need.
   int64_t scratch_count() const;
   int64_t gradient_scratch_count() const;
 
@@ -71,8 +71,14 @@ class WinogradConvolution {
     int64_t rows, v_point, v, m_point, m;
   };
   Sizes sizes(int64_t rows, int64_t in, int64_t out) const;
-  void run(const std::vector<TileMap>& inputs, const TileMap& output, const float* src, Panels u, int64_t in,
-           int64_t out, const Epilogue& epilogue, float* dst, float* scratch) const;
+  // A set of results that share inputs and weights: all of them, or those of one phase.
+  struct Part {
+    std::vector<TileMap> inputs;
+    TileMap output;
+    Panels weights;
+  };
+  void run(std::span<const Part> parts, const float* src, int64_t in, int64_t out, const Epilogue& epilogue,
+           float* dst, float* scratch) const;
   void transform_for_gradient(const float* src, const float* diff_dst, TileRange range, Panels v,
                               Panels w) const;
   std::vector<TileMap> inputs() const;
@@ -81,6 +87,7 @@ class WinogradConvolution {
   int64_t gradient_parts() const;
 
   WinogradShape shape_;
+  int64_t threads_;  // at most this many, for which there is scratch memory
 };
 
 }  // namespace mdsm::native

@@ -1,28 +1,29 @@
-// Every own kernel of the native engine, in every instruction set this CPU has, against its definition in
-// double.
+// Every own kernel of the native engine but Winograd's, in every instruction set this CPU has, against its
+// definition in double.
 #include "engine/native/kernels.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
+#include <cstdlib>
 
-#include "core/random.h"
+#include "engine/native_support.h"
 
 namespace mdsm::native {
 namespace {
 
-std::vector<float> normal(size_t count, uint64_t index, float scale = 1.0f) {
-  std::vector<float> values(count);
-  RandomStream(11, Purpose::check, index).fill_normal(values);
-  for (float& v : values) v *= scale;
-  return values;
-}
+using namespace test;
+using Op = Epilogue::Op;
+using Add = EpilogueParts::Add;
 
-void expect_near(const std::vector<float>& got, const std::vector<double>& wanted, double tolerance) {
+constexpr float kUntouched = 9;
+
+void expect_near(std::span<const float> got, std::span<const double> wanted, double tolerance) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], tolerance) << "at " << i;
+}
+
+void expect_untouched(std::span<const float> values) {
+  for (const float v : values) ASSERT_EQ(v, kUntouched);
 }
 
 std::vector<const Kernels*> variants() {
@@ -31,143 +32,208 @@ std::vector<const Kernels*> variants() {
   return {found, found + count};
 }
 
+TEST(Kernels, TheEnvironmentChoosesTheInstructionSet) {
+  const char* wanted = std::getenv("MDSM_ISA");
+  EXPECT_STREQ(kernels().isa, wanted && *wanted ? wanted : variants().back()->isa);
+}
+
 class KernelTest : public testing::TestWithParam<const Kernels*> {
  protected:
+  std::vector<int64_t> blocks() const {
+    return k.widest_block == 16 ? std::vector<int64_t>{8, 16} : std::vector<int64_t>{8};
+  }
   const Kernels& k = *GetParam();
 };
 
-TEST_P(KernelTest, Elu) {
-  std::vector<float> x = normal(1003, 1, 4.0f), y(x.size());
-  const float edges[] = {0.0f, -0.0f, 1e-30f, -1e-30f, -87.0f, -88.0f, -200.0f, 3e38f, -3e38f};
-  std::copy(std::begin(edges), std::end(edges), x.begin());
-  k.elu(x.data(), y.data(), static_cast<int64_t>(x.size()));
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double wanted = x[i] > 0 ? x[i] : std::expm1(static_cast<double>(x[i]));
-    ASSERT_NEAR(y[i], wanted, 2e-7 * std::max(1.0, std::abs(wanted))) << "x = " << x[i];
-    ASSERT_GE(y[i], -1.0f);  // the slope y + 1 must never be negative
+TEST_P(KernelTest, EluAndItsEdges) {
+  for (const int64_t block : blocks()) {
+    const Blocked shape{1, block, 12, block};
+    const FloatBuffer x = [&] {
+      FloatBuffer values = normal(shape.count(), 1, 4.0f);
+      const float edges[] = {0.0f,   -0.0f,  1e-30f, -1e-30f, -1e-4f, -87.0f,
+                             -87.5f, -88.0f, -89.0f, -200.0f, 3e38f,  -3e38f};
+      std::ranges::copy(edges, values.data());
+      return values;
+    }();
+    FloatBuffer y = filled(shape.count(), 0), second = filled(shape.count(), 0);
+    std::ranges::copy(x.span(), y.data());
+    k.finish({.op = Op::elu}, shape.shape(), 0, 1, y.data());
+    FloatBuffer same = filled(shape.count(), 0);
+    std::ranges::copy(x.span(), same.data());
+    k.finish({.second = second.data()}, shape.shape(), 0, 1, same.data());
+    for (int64_t i = 0; i < shape.count(); ++i) {
+      const double v = static_cast<double>(x.data()[i]), wanted = elu(v);
+      ASSERT_NEAR(y.data()[i], wanted, 2e-7 * std::max(1.0, std::abs(wanted))) << "x = " << v;
+      ASSERT_GE(y.data()[i], -1.0f);  // the slope y + 1 must never be negative
+      ASSERT_EQ(second.data()[i], y.data()[i]) << "x = " << v;
+      ASSERT_EQ(same.data()[i], x.data()[i]);
+    }
   }
 }
 
-TEST_P(KernelTest, SlopesInPlaceAndNot) {
-  const auto in = normal(517, 1), delta = normal(517, 3), ydot = normal(517, 4);
-  auto y = normal(517, 2);
-  for (float& v : y) v = std::max(v, -1.0f);
-  std::vector<double> slope(in.size()), bent(in.size());
-  for (size_t i = 0; i < in.size(); ++i) {
-    slope[i] = in[i] * (y[i] > 0 ? 1.0 : y[i] + 1.0);
-    bent[i] = slope[i] + (y[i] > 0 ? 0.0 : static_cast<double>(delta[i]) * ydot[i]);
+TEST_P(KernelTest, EpilogueInEveryCombination) {
+  for (const int64_t block : blocks()) {
+    const Blocked shape{2, 2 * block - 3, 6, block};
+    for (const EpilogueParts& parts :
+         epilogue_parts({Op::none, Op::elu, Op::slope, Op::bend}, {Add::none, Add::map, Add::unpooled})) {
+      SCOPED_TRACE(parts.text() + ", block " + std::to_string(block));
+      EpilogueData data(parts, shape);
+      FloatBuffer map = normal_map(shape, 2, 2.0f);
+      const Finished wanted = data.finish(Doubles(map.span().begin(), map.span().end()));
+      const Epilogue epilogue = data.epilogue(map.data());
+      k.finish(epilogue, shape.shape(), 0, 3, map.data());
+      k.finish(epilogue, shape.shape(), 3, 4, map.data());
+      expect_near(map.span(), wanted.map, 4e-6);
+      parts.raw ? expect_near(data.raw.span(), wanted.raw, 2e-6) : expect_untouched(data.raw.span());
+      parts.second == EpilogueParts::Second::none ? expect_untouched(data.second.span())
+                                                  : expect_near(data.second.span(), wanted.second, 4e-6);
+    }
   }
-  std::vector<float> out(in.size()), same = in;
-  const auto count = static_cast<int64_t>(in.size());
-  k.times_elu_slope(in.data(), y.data(), out.data(), count);
-  expect_near(out, slope, 1e-6);
-  k.times_elu_slope(same.data(), y.data(), same.data(), count);
-  expect_near(same, slope, 1e-6);
-  k.second_order_slope(in.data(), y.data(), delta.data(), ydot.data(), out.data(), count);
-  expect_near(out, bent, 2e-6);
-  std::vector<float> sum = in;
-  k.add(y.data(), sum.data(), count);
-  for (size_t i = 0; i < sum.size(); ++i) ASSERT_EQ(sum[i], in[i] + y[i]);
+}
+
+TEST_P(KernelTest, EpilogueOfSomePlanesLeavesTheOthers) {
+  const Blocked shape{3, 8, 5, 8};
+  FloatBuffer map = filled(shape.count(), -1), second = filled(shape.count(), kUntouched);
+  k.finish({.op = Op::elu, .second = second.data()}, shape.shape(), 1, 2, map.data());
+  const auto plane = static_cast<size_t>(shape.image());
+  for (const size_t other : {size_t{0}, 2 * plane}) {
+    for (const float v : map.span().subspan(other, plane)) ASSERT_EQ(v, -1);
+    expect_untouched(second.span().subspan(other, plane));
+  }
+  for (const float v : map.span().subspan(plane, plane)) ASSERT_NEAR(v, std::expm1(-1.0), 1e-6);
 }
 
 TEST_P(KernelTest, PoolingAndItsTranspose) {
-  for (const int64_t block : {8, 16}) {
-    const int64_t planes = 3, size = 6, pixels = size * size;
-    const auto in = normal(static_cast<size_t>(planes * pixels * block), 5);
-    std::vector<float> pooled(in.size() / 4);
-    k.pool(in.data(), pooled.data(), planes, size, block);
-    std::vector<double> wanted(pooled.size());
-    for (int64_t p = 0; p < planes; ++p)
-      for (int64_t y = 0; y < size; ++y)
-        for (int64_t x = 0; x < size; ++x)
-          for (int64_t b = 0; b < block; ++b)
-            wanted[static_cast<size_t>(((p * 3 + y / 2) * 3 + x / 2) * block + b)] +=
-                0.25 * in[static_cast<size_t>((p * pixels + y * size + x) * block + b)];
-    expect_near(pooled, wanted, 1e-6);
+  for (const int64_t block : blocks()) {
+    const Blocked shape{3, block, 6, block};
+    const FloatBuffer in = normal(shape.count(), 5);
+    FloatBuffer pooled = filled(shape.count() / 4, 0);
+    k.pool(in.data(), pooled.data(), 3, shape.size, block);
+    Doubles wanted(pooled.size());
+    for (int64_t at = 0; at < shape.count(); ++at)
+      wanted[static_cast<size_t>(shape.pooled(at))] += 0.25 * static_cast<double>(in.data()[at]);
+    expect_near(pooled.span(), wanted, 1e-6);
 
     // <pool(in), other> = <in, pool^T(other)>
-    const auto other = normal(pooled.size(), 6);
-    std::vector<float> back(in.size(), 0.0f);
-    k.add_unpooled(other.data(), back.data(), planes, size, block);
+    const FloatBuffer other = normal(shape.count() / 4, 6);
+    FloatBuffer back = filled(shape.count(), 0);
+    k.finish({.add = other.data(), .add_unpooled = true}, shape.shape(), 0, 3, back.data());
     double left = 0, right = 0;
-    for (size_t i = 0; i < other.size(); ++i) left += static_cast<double>(pooled[i]) * other[i];
-    for (size_t i = 0; i < in.size(); ++i) right += static_cast<double>(in[i]) * back[i];
+    for (size_t i = 0; i < other.size(); ++i) left += static_cast<double>(pooled.data()[i]) * other.data()[i];
+    for (size_t i = 0; i < in.size(); ++i) right += static_cast<double>(in.data()[i]) * back.data()[i];
     EXPECT_NEAR(left, right, 1e-5);
   }
 }
 
 TEST_P(KernelTest, PlaneSum) {
-  for (const int64_t block : {8, 16}) {
-    const auto in = normal(static_cast<size_t>(25 * block), 7);
-    std::vector<float> sum(static_cast<size_t>(block));
+  for (const int64_t block : blocks()) {
+    const FloatBuffer in = normal(25 * block, 7);
+    FloatBuffer sum = filled(block, 0);
     k.plane_sum(in.data(), sum.data(), 25, block);
-    for (int64_t b = 0; b < block; ++b) {
-      double wanted = 0;
-      for (int64_t p = 0; p < 25; ++p) wanted += in[static_cast<size_t>(p * block + b)];
-      EXPECT_NEAR(sum[static_cast<size_t>(b)], wanted, 1e-5);
-    }
+    Doubles wanted(sum.size());
+    for (size_t i = 0; i < in.size(); ++i) wanted[i % sum.size()] += static_cast<double>(in.data()[i]);
+    expect_near(sum.span(), wanted, 1e-5);
   }
 }
 
+// The first convolution by its definition, on one image without a border; y without the epilogue.
+struct PlainInput {
+  Doubles y, dx, dw;
+};
+PlainInput plain_input(const InputConvolution& conv, const Blocked& map, const FloatBuffer& x,
+                       const FloatBuffer& dy) {
+  const int64_t size = conv.size, taps = conv.channels * 9;
+  PlainInput found{Doubles(static_cast<size_t>(map.image())), Doubles(x.size()),
+                   Doubles(static_cast<size_t>(conv.out * taps))};
+  for (int64_t o = 0; o < conv.out; ++o)
+    for (int64_t pixel = 0; pixel < size * size; ++pixel)
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t row = pixel / size + t / 3 % 3 - 1, column = pixel % size + t % 3 - 1;
+        if (row < 0 || column < 0 || row >= size || column >= size) continue;
+        const auto at = static_cast<size_t>(map.at(0, o, pixel / size, pixel % size));
+        const auto from = static_cast<size_t>((t / 9 * size + row) * size + column);
+        const auto tap = static_cast<size_t>((o / conv.block * taps + t) * conv.block + o % conv.block);
+        const double w = static_cast<double>(conv.weights[tap]), d = static_cast<double>(dy.data()[at]);
+        found.y[at] += w * static_cast<double>(x.data()[from]);
+        found.dx[from] += w * d;
+        found.dw[tap] += d * static_cast<double>(x.data()[from]);
+      }
+  return found;
+}
+
+FloatBuffer with_border(const FloatBuffer& x, int64_t channels, int64_t size) {
+  FloatBuffer to = filled(channels * (size + 2) * (size + 2), 0);
+  for (int64_t row = 0; row < channels * size; ++row)
+    std::copy_n(x.data() + row * size, size,
+                to.data() + (row / size * (size + 2) + row % size + 1) * (size + 2) + 1);
+  return to;
+}
+
 TEST_P(KernelTest, InputConvolutionAndItsTransposes) {
-  for (const int64_t block : {8, 16})
-    for (const int64_t channels : {1, 3, 4}) {
-      const int64_t out = 32, size = 8, pixels = size * size;
-      const auto weights = normal(static_cast<size_t>(out * channels * 9), 8);
-      const auto x = normal(static_cast<size_t>(channels * pixels), 9),
-                 bias = normal(static_cast<size_t>(out), 10);
+  for (const int64_t block : blocks())
+    for (const int64_t channels : {1, 3, 4})
+      for (const int64_t size : {8, 12}) {
+        const int64_t out = 2 * block;
+        const Blocked map{1, out, size, block};
+        const FloatBuffer weights = normal(out * channels * 9, 8), dy = normal(map.count(), 12),
+                          x = normal(channels * size * size, 9), bordered = with_border(x, channels, size);
+        const InputConvolution conv{channels, out, size, block, weights.data()};
+        PlainInput wanted = plain_input(conv, map, x, dy);
+        FloatBuffer dx = filled(channels * size * size, kUntouched), dw = filled(out * channels * 9, 1);
+        k.input_backward(conv, dy.data(), dx.data());
+        expect_near(dx.span(), wanted.dx, 2e-4);
+        k.input_weights(conv, bordered.data(), dy.data(), dw.data());
+        for (double& v : wanted.dw) v += 1;  // adds to what is there
+        expect_near(dw.span(), wanted.dw, 1e-4);
+      }
+}
+
+// The second image of two, with everything the epilogue may hold there.
+TEST_P(KernelTest, InputConvolutionWithItsEpilogue) {
+  for (const int64_t block : blocks())
+    for (const EpilogueParts& parts : epilogue_parts({Op::none}, {Add::none, Add::map, Add::unpooled})) {
+      SCOPED_TRACE(parts.text() + ", block " + std::to_string(block));
+      const int64_t channels = 3, size = 8, out = 2 * block;
+      const Blocked shape{2, out, size, block};
+      const FloatBuffer weights = normal(out * channels * 9, 8), x = normal(channels * size * size, 9);
       const InputConvolution conv{channels, out, size, block, weights.data()};
-      const auto feature = [&](int64_t o, int64_t row, int64_t column) {
-        return static_cast<size_t>(((o / block * size + row) * size + column) * block + o % block);
+      const Doubles plain = plain_input(conv, shape, x, filled(shape.count(), 0)).y;
+      Doubles both(plain.size());  // of the first image nothing is looked at
+      both.insert(both.end(), plain.begin(), plain.end());
+      EpilogueData data(parts, shape);
+      const Finished wanted = data.finish(both);
+      FloatBuffer map = filled(shape.count(), kUntouched);
+      k.input_forward(conv, with_border(x, channels, size).data(), 1, data.epilogue(map.data()), map.data());
+
+      const auto image = static_cast<size_t>(shape.image());
+      const auto expect_second = [&](const FloatBuffer& found, const Doubles& values) {
+        expect_untouched(found.span().first(image));
+        if (values.empty()) return expect_untouched(found.span());
+        expect_near(found.span().subspan(image), std::span(values).subspan(image), 2e-5);
       };
-      const auto tap = [&](int64_t o, int64_t c, int64_t i, int64_t j) {
-        return static_cast<size_t>((((o / block * channels + c) * 3 + i) * 3 + j) * block + o % block);
-      };
-      std::vector<float> y(static_cast<size_t>(out * pixels)), dx(x.size()), dw(weights.size(), 1.0f);
-      const auto dy = normal(y.size(), 12);
-      std::vector<double> wanted_y(y.size()), wanted_dx(x.size()), wanted_dw(weights.size(), 1.0);
-      for (int64_t o = 0; o < out; ++o)
-        for (int64_t row = 0; row < size; ++row)
-          for (int64_t column = 0; column < size; ++column) {
-            const size_t at = feature(o, row, column);
-            wanted_y[at] += bias[static_cast<size_t>(o)];
-            for (int64_t c = 0; c < channels; ++c)
-              for (int64_t i = 0; i < 3; ++i)
-                for (int64_t j = 0; j < 3; ++j) {
-                  const int64_t r = row + i - 1, s = column + j - 1;
-                  if (r < 0 || s < 0 || r >= size || s >= size) continue;
-                  const auto pixel = static_cast<size_t>(c * pixels + r * size + s);
-                  wanted_y[at] += static_cast<double>(weights[tap(o, c, i, j)]) * x[pixel];
-                  wanted_dx[pixel] += static_cast<double>(weights[tap(o, c, i, j)]) * dy[at];
-                  wanted_dw[tap(o, c, i, j)] += static_cast<double>(dy[at]) * x[pixel];
-                }
-          }
-      k.input_forward(conv, x.data(), bias.data(), y.data());
-      expect_near(y, wanted_y, 2e-5);
-      k.input_backward(conv, dy.data(), dx.data());
-      expect_near(dx, wanted_dx, 2e-4);
-      k.input_weights(conv, x.data(), dy.data(), dw.data(), 0, 1);
-      k.input_weights(conv, x.data(), dy.data(), dw.data(), 1, out / block);
-      expect_near(dw, wanted_dw, 1e-4);
+      expect_second(map, wanted.map);
+      expect_second(data.raw, wanted.raw);
+      expect_second(data.second, wanted.second);
     }
 }
 
 TEST_P(KernelTest, AdamAndNorm) {
-  const auto gradient = normal(301, 13);
-  auto weights = normal(301, 14), m = normal(301, 15), v = normal(301, 16), ema = normal(301, 17);
-  for (float& value : v) value *= value;
+  const FloatBuffer gradient = normal(301, 13);
+  FloatBuffer weights = normal(301, 14), m = normal(301, 15), v = normal(301, 16), ema = normal(301, 17);
+  for (float& value : v.span()) value *= value;
   const AdamNumbers a{1e-2f, 0.9f, 0.95f, 1e-8f, 0.5f, 0.99f, 2.0f, 3.0f};
-  std::vector<double> wanted_weights, wanted_ema;
+  Doubles wanted_weights, wanted_ema;
+  double sum = 0;
   for (size_t i = 0; i < gradient.size(); ++i) {
-    const double g = 0.5 * gradient[i], m1 = 0.9 * m[i] + 0.1 * g, v1 = 0.95 * v[i] + 0.05 * g * g;
-    wanted_weights.push_back(weights[i] - 1e-2 * 2 * m1 / (std::sqrt(3 * v1) + 1e-8));
-    wanted_ema.push_back(0.99 * ema[i] + 0.01 * wanted_weights.back());
+    const double g = 0.5 * gradient.data()[i], m1 = 0.9 * m.data()[i] + 0.1 * g;
+    const double v1 = 0.95 * v.data()[i] + 0.05 * g * g;
+    wanted_weights.push_back(weights.data()[i] - 1e-2 * 2 * m1 / (std::sqrt(3 * v1) + 1e-8));
+    wanted_ema.push_back(0.99 * ema.data()[i] + 0.01 * wanted_weights.back());
+    sum += static_cast<double>(gradient.data()[i]) * gradient.data()[i];
   }
   k.adam(a, gradient.data(), weights.data(), m.data(), v.data(), ema.data(), 301);
-  expect_near(weights, wanted_weights, 1e-6);
-  expect_near(ema, wanted_ema, 1e-6);
-  double sum = 0;
-  for (const float g : gradient) sum += static_cast<double>(g) * g;
+  expect_near(weights.span(), wanted_weights, 1e-6);
+  expect_near(ema.span(), wanted_ema, 1e-6);
   EXPECT_NEAR(k.sum_of_squares(gradient.data(), 301), sum, 1e-9 * sum);
 }
 

@@ -45,8 +45,9 @@ class NativeEngine : public Engine {
 
   // The plan for this batch, most recently used first, with an arena large enough for it.
   Plan& plan(Mode mode, int64_t n) {
-    auto found =
-        std::ranges::find_if(plans_, [&](const auto& p) { return p->mode() == mode && p->batch() == n; });
+    auto found = std::ranges::find_if(plans_, [&](const auto& p) {
+      return p->mode() == mode && p->batch() == n && p->threads() == thread_count();
+    });
     if (found == plans_.end()) {
       if (plans_.size() == kPlansKept) plans_.pop_back();
       found = plans_.insert(plans_.begin(), std::make_unique<Plan>(spec(), layout_, arithmetic_, mode, n));

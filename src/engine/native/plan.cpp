@@ -53,7 +53,7 @@ Plan::BlockLayers Plan::make_block(const Block& block, Arithmetic arithmetic) co
 }
 
 Plan::Plan(const Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n)
-    : spec_(spec), layout_(layout), mode_(mode), n_(n) {
+    : spec_(spec), layout_(layout), mode_(mode), threads_(thread_count()), n_(n) {
   for (const Block& block : blocks(spec)) {
     layers_.push_back(make_block(block, arithmetic));
     for (const Layer* layer : {&layers_.back().conv_1, &layers_.back().conv_2, &layers_.back().shortcut})

@@ -21,6 +21,7 @@ class Plan {
   int64_t arena_count() const { return arena_count_; }
   int64_t batch() const { return n_; }
   Mode mode() const { return mode_; }
+  int threads() const { return threads_; }  // scratch memory is for this number of threads only
 
   // x, grad_x, clean, noisy: (n,C,H,W) plain; energy, residual: (n); arena: arena_count() floats.
   void energy(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy);
@@ -76,6 +77,7 @@ class Plan {
   Spec spec_;
   Layout layout_;
   Mode mode_;
+  int threads_;
   int64_t n_, scratch_count_ = 0, arena_count_ = 0;
   std::vector<BlockLayers> layers_;
 };

@@ -184,6 +184,9 @@ class Sampling(unittest.TestCase):
                 found = json.loads(run("sample", "--model", self.model, "-n", 2, *words.split(), "--out", out, "--json"))
                 self.assertEqual(found["steps"], steps)
                 self.assertEqual(found["gradient_evaluations_per_sample"], steps + 1)
+                cooling = "linear" in words  # the others have too few temperatures, or one
+                self.assertEqual("energy_against_temperature" in found, cooling)
+                self.assertEqual(os.path.exists(out + "/energy.svg"), cooling)
                 shutil.rmtree(out)
 
     def test_ode_starts_no_higher_than_the_training(self):

@@ -225,7 +225,7 @@ void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
 void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient) {
   const auto part = [&](const ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
   {
-    const ProfileScope scope("head", kSecondBackwardPass, 2 * head_flop(spec_, n_));
+    const ProfileScope scope("head", kSecondBackwardPass, 4 * head_flop(spec_, n_));
     weights.head.second_order(buffers.last_h, buffers.last_hdot, n_, buffers.last_gamma, gradient);
   }
   const float* gamma_out = buffers.last_gamma;  // and, behind it, delta_out: a doubled batch

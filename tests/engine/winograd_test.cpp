@@ -173,7 +173,7 @@ TEST_P(WinogradTest, EveryPassFollowsTheDefinition) {
 
 // More channels than one product takes at a time.
 TEST_P(WinogradTest, ManyInputChannels) {
-  Problem problem(shape(1, 300, 8, 6));
+  Problem problem(shape(1, 300, 33, 6));
   const Plain wanted = problem.definition();
   expect_map(problem.shape.result(), problem.forward(), wanted.dst);
   expect_map(problem.shape.source(), problem.backward(), wanted.diff_src);

@@ -1,4 +1,5 @@
-// mdsm denoise: removes noise of a level it is not told, in one jump or in several steps.
+// mdsm denoise: removes noise of a level it is not told, in one jump or in several steps. With noise of its
+// own making it knows the truth, and compares with classical filters.
 #include <algorithm>
 #include <cmath>
 
@@ -7,6 +8,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "sample/denoise.h"
+#include "sample/filters.h"
 
 namespace mdsm::cli {
 namespace {
@@ -14,6 +16,18 @@ namespace {
 using nlohmann::json;
 
 json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
+
+double mean(const auto& values) {
+  double sum = 0;
+  for (const auto value : values) sum += static_cast<double>(value);
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+Tensor clamped(ConstTensorView x) {
+  Tensor out(x.shape);
+  std::ranges::transform(x.values(), out.data(), [](float value) { return std::clamp(value, 0.0f, 1.0f); });
+  return out;
+}
 
 class Denoise : public Command {
  public:
@@ -25,7 +39,10 @@ class Denoise : public Command {
  private:
   void fit_all(const Spec& spec);
   void work(Engine& engine, int64_t first, int64_t count, const std::map<std::string, std::string>& text);
+  void compare();
+  bool demo() const { return add_noise_ > 0; }
   json parameters(const Model& model) const;
+  json report(const json& how) const;
   void write_figure(const std::map<std::string, std::string>& text) const;
   void print() const;
 
@@ -35,7 +52,10 @@ class Denoise : public Command {
   int64_t seed_ = 0;
   std::vector<Fitting> fittings_;
   Tensor clean_, noisy_, result_;  // (N,C,H,W) at the network's size
-  std::vector<double> sigma_, before_, after_;
+  std::vector<double> sigma_;
+  // With --add-noise, PSNR of each picture; all of images clamped to [0,1] but for the first.
+  std::vector<double> unclamped_, before_, after_;
+  FilterResult median_, gaussian_;
 };
 
 void Denoise::declare(OptionSet& options) {
@@ -46,8 +66,11 @@ void Denoise::declare(OptionSet& options) {
            "1: one jump, best for weak noise; more: partial steps before it, sharper, and better for strong "
            "noise")
       .range(1, 100000);
-  options.add("share", denoise_.share, "part of the noise that each partial step removes").range(0.001, 1);
-  options.add("add-noise", add_noise_, "put Gaussian noise of this strength on the pictures first")
+  options.add("share", denoise_.share, "part of the noise that each partial step removes").range(0.01, 1);
+  options
+      .add("add-noise", add_noise_,
+           "put Gaussian noise of this strength on the pictures first, and compare with median and Gaussian "
+           "filters")
       .range(0, 100);
   options.add("seed", seed_, "of the added noise, and of data drawn by chance").range(0, 9e15);
   job_.declare_output(options);
@@ -77,14 +100,8 @@ void Denoise::fit_all(const Spec& spec) {
 void Denoise::work(Engine& engine, int64_t first, int64_t count,
                    const std::map<std::string, std::string>& text) {
   Denoised found = denoise(engine, noisy_.view().images(first, count), denoise_);
-  for (float& value : found.x.values()) value = std::clamp(value, 0.0f, 1.0f);
-  std::ranges::copy(found.x.values(), result_.view().images(first, count).values().begin());
+  std::ranges::copy(clamped(found.x).values(), result_.view().images(first, count).values().begin());
   sigma_.insert(sigma_.end(), found.sigma.begin(), found.sigma.end());
-  if (add_noise_ > 0) {
-    const ConstTensorView truth = clean_.view().images(first, count);
-    for (const double value : psnr(noisy_.view().images(first, count), truth)) before_.push_back(value);
-    for (const double value : psnr(found.x, truth)) after_.push_back(value);
-  }
   for (int64_t i = first; i < first + count; ++i) {
     const Image picture = job_.pictures().read(static_cast<size_t>(i));
     job_.write_result(i, 0, 0, fittings_[static_cast<size_t>(i)].put_back(result_.view().image(i), picture),
@@ -92,46 +109,87 @@ void Denoise::work(Engine& engine, int64_t first, int64_t count,
   }
 }
 
+// The filters see what the network saw, values outside [0,1] included, and all results are clamped alike.
+void Denoise::compare() {
+  unclamped_ = psnr(noisy_, clean_);
+  before_ = psnr(clamped(noisy_), clean_);
+  after_ = psnr(result_, clean_);
+  median_ = best_median(noisy_, clean_);
+  gaussian_ = best_gaussian(noisy_, clean_);
+}
+
 json Denoise::parameters(const Model& model) const {
   json values = model_parameters(job_.use.model, model);
   values.update({{"command", "denoise"}, {"steps", denoise_.steps}});
   if (denoise_.steps > 1) values["share"] = denoise_.share;
-  if (add_noise_ > 0) values.update({{"add-noise", add_noise_}, {"seed", seed_}});
+  if (demo()) values.update({{"add-noise", add_noise_}, {"seed", seed_}});
   return values;
 }
 
 void Denoise::write_figure(const std::map<std::string, std::string>& text) const {
   const int64_t shown = std::min(job_.count(), PictureJob::kMaxInFigure);
   std::vector<const Tensor*> rows = {&noisy_, &result_};
-  if (add_noise_ > 0) rows.insert(rows.begin(), &clean_);
+  if (demo()) rows = {&clean_, &noisy_, &median_.x, &gaussian_.x, &result_};
   Tensor cells(clean_.shape().with_n(shown * static_cast<int64_t>(rows.size())));
   float* at = cells.data();
   for (const Tensor* row : rows) at = std::ranges::copy(row->view().images(0, shown).values(), at).out;
   job_.write_figure(cells, shown, text);
 }
 
+json Denoise::report(const json& how) const {
+  json pictures = json::array();
+  for (size_t i = 0; i < sigma_.size(); ++i) {
+    pictures.push_back({{"name", job_.pictures().names[i].string()},
+                        {"from", job_.pictures().labels[i]},
+                        {"noise_level", sigma_[i]},
+                        {"fitted", fittings_[i].text()}});
+    if (demo())
+      pictures.back().update({{"psnr_before_unclamped", number_or_null(unclamped_[i])},
+                              {"psnr_before", number_or_null(before_[i])},
+                              {"psnr_median", number_or_null(median_.psnr[i])},
+                              {"psnr_gaussian", number_or_null(gaussian_.psnr[i])},
+                              {"psnr_after", number_or_null(after_[i])}});
+  }
+  json summary = {{"n", sigma_.size()}, {"noise_level", mean(sigma_)}};
+  if (demo())
+    summary.update({{"psnr_before_unclamped", number_or_null(mean(unclamped_))},
+                    {"psnr_before", number_or_null(mean(before_))},
+                    {"psnr_median", number_or_null(median_.mean_psnr)},
+                    {"psnr_gaussian", number_or_null(gaussian_.mean_psnr)},
+                    {"psnr_after", number_or_null(mean(after_))},
+                    {"median_size", static_cast<int64_t>(median_.setting)},
+                    {"gaussian_width", gaussian_.setting},
+                    {"filters", "chosen by the truth"}});
+  return {{"parameters", how}, {"pictures", pictures}, {"summary", summary}};
+}
+
 void Denoise::print() const {
-  const bool demo = add_noise_ > 0;
-  fmt::print("{:<40} noise level{}\n", "picture", demo ? "  PSNR before  after" : "");
-  const auto line = [&](const std::string& label, double level, double before, double after) {
-    fmt::print("{:<40} {:>11.4f}", label, level);
-    if (demo) fmt::print("  {:>11.2f}  {:.2f}", before, after);
-    fmt::print("\n");
-  };
-  const auto mean = [](const std::vector<double>& values) {
-    double sum = 0;
-    for (const double value : values) sum += value;
-    return values.empty() ? 0 : sum / static_cast<double>(values.size());
-  };
+  constexpr const char* kRatios = "  {:>10.2f}  {:>6.2f}  {:>8.2f}  {:>8.2f}\n";
+  fmt::print("{:<40} noise level{}\n", "picture", demo() ? "  PSNR noisy  median  Gaussian  denoised" : "");
   for (size_t i = 0; i < std::min(sigma_.size(), PictureJob::kMaxListed); ++i) {
-    const std::string fitted = fittings_[i].text();
-    line(job_.pictures().names[i].string(), sigma_[i], demo ? before_[i] : 0, demo ? after_[i] : 0);
-    if (!fitted.empty()) fmt::print("  {}\n", fitted);
+    fmt::print("{:<40} {:>11.4f}", job_.pictures().names[i].string(), sigma_[i]);
+    if (demo())
+      fmt::print(kRatios, before_[i], median_.psnr[i], gaussian_.psnr[i], after_[i]);
+    else
+      fmt::print("\n");
+    if (const std::string fitted = fittings_[i].text(); !fitted.empty()) fmt::print("  {}\n", fitted);
   }
   if (sigma_.size() > PictureJob::kMaxListed)
     fmt::print("... and {} more, all in denoise.json\n", sigma_.size() - PictureJob::kMaxListed);
-  if (sigma_.size() > 1)
-    line(fmt::format("mean of {}", sigma_.size()), mean(sigma_), mean(before_), mean(after_));
+  if (sigma_.size() > 1) {
+    fmt::print("{:<40} {:>11.4f}", fmt::format("mean of {}", sigma_.size()), mean(sigma_));
+    if (demo())
+      fmt::print(kRatios, mean(before_), median_.mean_psnr, gaussian_.mean_psnr, mean(after_));
+    else
+      fmt::print("\n");
+  }
+  if (demo())
+    fmt::print(
+        "PSNR in dB, of images clamped to [0,1] (noisy before clamping: {:.2f}). Median {} x {} and Gaussian "
+        "of "
+        "width {}\nare the best of {} and {}, chosen by looking at the truth, in favour of the filters.\n",
+        mean(unclamped_), median_.setting, median_.setting, gaussian_.setting, std::size(kMedianSizes),
+        std::size(kGaussianWidths));
   fmt::print("written to {}\n", job_.out());
 }
 
@@ -151,18 +209,10 @@ int Denoise::run(OptionSet& options) {
                work(*engine, first, count, picture_text(how));
                return true;
              });
-  write_figure(picture_text(how, {{"Rows", add_noise_ > 0 ? "clean, noisy, denoised" : "given, denoised"}}));
-  json pictures = json::array();
-  for (size_t i = 0; i < sigma_.size(); ++i) {
-    json one = {{"name", job_.pictures().names[i].string()},
-                {"from", job_.pictures().labels[i]},
-                {"noise_level", sigma_[i]},
-                {"fitted", fittings_[i].text()}};
-    if (add_noise_ > 0)
-      one.update({{"psnr_before", number_or_null(before_[i])}, {"psnr_after", number_or_null(after_[i])}});
-    pictures.push_back(one);
-  }
-  job_.write_report({{"parameters", how}, {"pictures", pictures}});
+  if (demo()) compare();
+  write_figure(
+      picture_text(how, {{"Rows", demo() ? "clean, noisy, median, Gaussian, denoised" : "given, denoised"}}));
+  job_.write_report(report(how));
   if (!job_.prints_json()) print();
   return 0;
 }

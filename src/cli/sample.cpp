@@ -14,6 +14,7 @@
 #include "core/stop_flag.h"
 #include "image/animation.h"
 #include "image/image.h"
+#include "report/energy_fit.h"
 #include "report/recorder.h"
 #include "report/sample_store.h"
 #include "sample/diagnostics.h"
@@ -164,6 +165,14 @@ json Sample::summary_of(const SampleSet& set) const {
     found["acceptance"] = mean(set.acceptance);
     found["step_size"] = mean(set.step_size);
   }
+  if (const auto fit = fit_energy(set))
+    found["energy_against_temperature"] = {
+        {"slope", fit->slope},
+        {"half_pixels", static_cast<double>(set.x.shape().per_image()) / 2},
+        {"r2", fit->r2},
+        {"exponent", std::isfinite(fit->exponent) ? json(fit->exponent) : json()},
+        {"energy_at_end", fit->end},
+        {"temperatures", {fit->low, fit->high}}};
   if (set.draw_count == 0) return found;
   std::vector<float> by_draw(set.draws.size());
   for (int64_t i = 0; i < n; ++i)
@@ -184,6 +193,9 @@ void Sample::write_pictures(const SampleSet& set, const json& parameters) const 
   write_png(out / "grid.png", grid(set.x.view().images(0, shown), columns_ > 0 ? columns_ : square, scale_),
             picture_text(parameters, {{"Seeds", seeds_text(on_grid)}}));
   write_file(out / "trace.svg", trace_plot(set, fmt::format("{}: {} samples", sampler_.sampler(), n)));
+  if (const auto fit = fit_energy(set))
+    write_file(out / "energy.svg",
+               energy_plot(set, *fit, fmt::format("{}: {} samples while cooling", sampler_.sampler(), n)));
   if (!each_) return;
   make_folder(out / "images");
   for (int64_t i = 0; i < n; ++i) {
@@ -213,6 +225,11 @@ void Sample::print(const json& found, double seconds, int64_t drawn) const {
              found["steps"].get<int64_t>(), found["gradient_evaluations_per_sample"].get<double>());
   fmt::print("energy       {:.6g}\nnoise level  {:.4g} before the last jump\n", found["energy"].get<double>(),
              found["noise_level"].get<double>());
+  if (found.contains("energy_against_temperature")) {
+    const json& fit = found["energy_against_temperature"];
+    fmt::print("cooling      energy falls by {:.4g} for each unit of T (pixels/2 = {}), R² {:.4f}\n",
+               fit["slope"].get<double>(), fit["half_pixels"].get<double>(), fit["r2"].get<double>());
+  }
   if (found.contains("acceptance"))
     fmt::print("acceptance   {:.3f}, step size {:.4g}\n", found["acceptance"].get<double>(),
                found["step_size"].get<double>());

@@ -115,7 +115,10 @@ void SamplerOptions::declare(OptionSet& options, const Names& samplers) {
       .range(0, 1e7);
   if (offered("method")) {
     options.add("method", method_, "ode: integration").choices({"euler", "heun"});
-    options.add("sigma-max", sigma_max_, "ode: first noise level").range(1e-6, 1000);
+    options
+        .add("sigma-max", sigma_max_,
+             "ode: first noise level, at most the highest of the training unless given")
+        .range(1e-6, 1000);
     options.add("sigma-min", sigma_min_, "ode: last noise level").range(1e-6, 1000);
     options.add("rho", rho_, "ode: 1 spaces the levels evenly, more puts them near the last").range(1, 100);
   }
@@ -125,6 +128,17 @@ void SamplerOptions::declare(OptionSet& options, const Names& samplers) {
 bool SamplerOptions::uses(const std::string& option) const {
   const auto found = owners().find(option);
   return found == owners().end() || std::ranges::find(found->second, sampler_) != found->second.end();
+}
+
+// The network knows nothing about noise above what it was trained on, so ode does not start there.
+void SamplerOptions::take_noise_range(OptionSet& options, const Model& model) const {
+  const json trained = model.info.value("trained", json());
+  if (sampler_ != "ode" || !trained.is_object() || !trained.contains("noise")) return;
+  const json& noise = trained["noise"];
+  for (const char* key : {"sigma_max", "sigma"})
+    if (noise.is_object() && noise.contains(key) && noise[key].is_number())
+      if (const auto top = noise[key].get<double>(); top > sigma_min_ && top < sigma_max_)
+        options.set_default("sigma-max", fmt::format("{}", top));
 }
 
 void SamplerOptions::take_model_defaults(OptionSet& options, const Model& model) const {
@@ -217,6 +231,7 @@ void SamplerOptions::resolve(OptionSet& options, const Model& model) {
       fail_usage(fmt::format("leave it out, or use --sampler {}", joined(names)),
                  "--{} has no meaning for --sampler {}", option, sampler_);
   take_model_defaults(options, model);
+  take_noise_range(options, model);
   take_sampler_defaults(options);
   make_temperatures(options);
   const auto total = static_cast<int64_t>(temperatures_.size());

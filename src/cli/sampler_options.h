@@ -38,6 +38,7 @@ class SamplerOptions {
  private:
   bool uses(const std::string& option) const;
   void take_model_defaults(OptionSet& options, const Model& model) const;
+  void take_noise_range(OptionSet& options, const Model& model) const;
   void take_sampler_defaults(OptionSet& options);
   void make_temperatures(const OptionSet& options);
   HmcOptions hmc_options() const;

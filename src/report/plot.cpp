@@ -141,7 +141,8 @@ std::string panel_text(const PlotPanel& panel, const Axis& x, double top, bool l
     out += band_of(series, x, y) + path_of(series, x, y);
     if (series.label.empty()) continue;
     const std::string fill = fmt::format(R"( fill="{}")", series.colour);
-    out += text_at(kWidth - kRight - 8, legend, "end", series.label, fill.c_str());
+    const double side = panel.legend_left ? kLeft + 8 : kWidth - kRight - 8;
+    out += text_at(side, legend, panel.legend_left ? "start" : "end", series.label, fill.c_str());
     legend += 16;
   }
   out += fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" fill="none" stroke="{}"/>)", kLeft, top,
@@ -170,10 +171,10 @@ std::vector<double> round_ticks(double low, double high, int count) {
 std::string svg(const Plot& plot) {
   const double height =
       kTop + static_cast<double>(plot.panels.size()) * (kPanelHeight + kGap) - kGap + kBottom;
-  Axis x{.range = {}, .log = false, .from = kLeft, .to = kWidth - kRight};
+  Axis x{.range = {}, .log = plot.log_x, .from = kLeft, .to = kWidth - kRight};
   for (const PlotPanel& panel : plot.panels)
     for (const PlotSeries& series : panel.series)
-      for (const double value : series.x) x.range.add(value);
+      for (const double value : series.x) x.range.add(x.scaled(value));
   x.range.widen(0.01);
 
   std::string out = fmt::format(

@@ -19,11 +19,13 @@ struct PlotPanel {
   std::string y_label;
   bool log_y = false;
   std::vector<PlotSeries> series;
+  bool legend_left = false;  // for lines that end in the upper right corner
 };
 
 struct Plot {
   std::string title, x_label;
   std::vector<PlotPanel> panels;
+  bool log_x = false;
 };
 
 std::string svg(const Plot& plot);

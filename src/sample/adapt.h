@@ -1,5 +1,7 @@
-// The step size of one chain, learnt from its own acceptance while it burns in: dual averaging (Nesterov; for
-// HMC by Hoffman & Gelman). Internal to this folder.
+// The step size of one chain, learnt from its own acceptance while it burns in: stochastic approximation
+// (Robbins & Monro) of the logarithm, and the average of its late values (Polyak & Ruppert). Dual averaging
+// finds its way from a bad start a little sooner, but swings so widely that the average of the swings, put
+// through the bent curve of acceptance, ends well above the target. Internal to this folder.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +11,14 @@ namespace mdsm {
 
 class StepSize {
  public:
-  StepSize(double first, double target)
-      : centre_(std::log(2 * first)), target_(target), log_(std::log(first)), mean_(log_) {}
+  StepSize(double first, double target) : target_(target), log_(std::log(first)), mean_(log_) {}
 
   double value() const { return std::exp(log_); }
 
   // acceptance: probability of the last proposal.
   void learn(double acceptance) {
     const double t = static_cast<double>(++count_);
-    error_ += (target_ - acceptance - error_) / (t + kDelay);
-    log_ = std::clamp(centre_ - std::sqrt(t) / kPull * error_, kLowest, kHighest);
+    log_ = std::clamp(log_ + kGain / std::sqrt(t) * (acceptance - target_), kLowest, kHighest);
     mean_ += std::pow(t, -kForget) * (log_ - mean_);
   }
 
@@ -26,10 +26,9 @@ class StepSize {
   void freeze() { log_ = mean_; }
 
  private:
-  static constexpr double kPull = 0.05, kDelay = 10, kForget = 0.75;
+  static constexpr double kGain = 2, kForget = 0.75;
   static constexpr double kLowest = -14, kHighest = 3;  // 1e-6 .. 20: beyond any use
-  double centre_, target_, log_, mean_;
-  double error_ = 0;
+  double target_, log_, mean_;
   int count_ = 0;
 };
 

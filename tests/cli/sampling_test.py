@@ -69,9 +69,9 @@ class Sampling(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         draw_pictures(cls.at("pictures"), 6, SIZE, SIZE)
         draw_pictures(cls.at("colours"), 6, SIZE, SIZE, channels=3)
-        for data, steps in (("pictures", 40), ("colours", 4)):
+        for data, steps, top in (("pictures", 40, 3), ("colours", 4, 0.5)):
             run("train", "--data", cls.at(data), "--net", "res6", "--width", 4, "--batch", 6, "--steps", steps, "--lr",
-                "3e-3", "--ema", 0.9, "--preview-every", 0, "--threads", 1, "--outdir", cls.at("run-" + data))
+                "3e-3", "--ema", 0.9, "--sigma-max", top, "--preview-every", 0, "--threads", 1, "--outdir", cls.at("run-" + data))
         cls.model, cls.colour_model = (glob.glob(cls.at(f"run-{name}/*/ema.safetensors"))[0]
                                        for name in ("pictures", "colours"))
 
@@ -184,7 +184,18 @@ class Sampling(unittest.TestCase):
                 found = json.loads(run("sample", "--model", self.model, "-n", 2, *words.split(), "--out", out, "--json"))
                 self.assertEqual(found["steps"], steps)
                 self.assertEqual(found["gradient_evaluations_per_sample"], steps + 1)
+                cooling = "linear" in words  # the others have too few temperatures, or one
+                self.assertEqual("energy_against_temperature" in found, cooling)
+                self.assertEqual(os.path.exists(out + "/energy.svg"), cooling)
                 shutil.rmtree(out)
+
+    def test_ode_starts_no_higher_than_the_training(self):
+        for model, words, expected in ((self.model, "", 1), (self.colour_model, "", 0.5),
+                                       (self.colour_model, "--sigma-max 0.7", 0.7)):
+            with self.subTest(expected):
+                out = self.at(f"ode-{expected}")
+                run("sample", "--model", model, "-n", 2, "--sampler", "ode", "--steps", 2, *words.split(), "--out", out)
+                self.assertEqual(json.loads(files(out)["samples.json"])["parameters"]["sigma-max"], expected)
 
     # Going on
 
@@ -292,15 +303,24 @@ class Sampling(unittest.TestCase):
     def test_denoise(self):
         out = self.at("denoised")
         text = run("denoise", self.at("pictures"), "--model", self.model, "--add-noise", 0.5, "--out", out)
-        self.assertRegex(text, r"PSNR before\s+after")
+        self.assertRegex(text, r"PSNR noisy +median +Gaussian +denoised\n")
+        self.assertRegex(text, r"mean of 6( +[0-9.]+){5}\n")
+        self.assertIn("chosen by looking at the truth", text)
         report = json.loads(files(out)["denoise.json"])
         self.assertEqual(len(report["pictures"]), 6)
         for picture in report["pictures"]:
-            self.assertAlmostEqual(picture["psnr_before"], 6.02, delta=1)  # -20 log10(0.5)
-            self.assertGreater(picture["psnr_after"], picture["psnr_before"] + 1)
+            self.assertAlmostEqual(picture["psnr_before_unclamped"], 6.02, delta=1)  # -20 log10(0.5)
+            for better in ("psnr_before", "psnr_median", "psnr_gaussian", "psnr_after"):
+                self.assertGreater(picture[better], picture["psnr_before_unclamped"] + 1, better)
             self.assertGreater(picture["noise_level"], 0.1)
         self.assertEqual(sorted(files(out)), sorted([f"{i}.png" for i in range(6)] + ["denoise.json", "figure.png"]))
-        self.assertEqual(read_png(out + "/figure.png")[:2], (6 * 34 - 2, 3 * 34 - 2))
+        summary = report["summary"]
+        for key in ("noise_level", "psnr_before", "psnr_median", "psnr_gaussian", "psnr_after"):
+            self.assertAlmostEqual(summary[key], sum(picture[key] for picture in report["pictures"]) / 6, places=9)
+        self.assertIn(summary["median_size"], (3, 5))
+        self.assertGreater(summary["gaussian_width"], 0)
+        self.assertEqual(read_png(out + "/figure.png")[:2], (6 * 34 - 2, 5 * 34 - 2))
+        self.assertEqual(png_text(out + "/figure.png")["Rows"], "clean, noisy, median, Gaussian, denoised")
 
     def test_folder_in_folder_out(self):
         draw_pictures(self.at("tree/deep/er"), 2, 50, 20)

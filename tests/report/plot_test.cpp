@@ -48,6 +48,15 @@ TEST(Plot, LogarithmicAxisSpacesDecadesEvenly) {
   EXPECT_NEAR(at[1].second - at[0].second, at[2].second - at[1].second, 0.2);
 }
 
+TEST(Plot, BothAxesCanBeLogarithmic) {
+  const Plot plot{"t", "T", {{"E", true, {{"", {1, 10, 100}, {5, 50, 500}, "#000", {}, {}}}}}, true};
+  const auto at = points(svg(plot));
+  ASSERT_EQ(at.size(), 3u);
+  EXPECT_NEAR(at[1].first - at[0].first, at[2].first - at[1].first, 0.2);
+  EXPECT_NEAR(at[1].second - at[0].second, at[2].second - at[1].second, 0.2);
+  EXPECT_NE(svg(plot).find(">100</text>"), std::string::npos);
+}
+
 TEST(Plot, TextIsEscapedAndOddNumbersAreLeftOut) {
   const Plot plot{"a < b & c",
                   "x",

@@ -20,7 +20,7 @@ TEST(Hmc, MatchesAGaussian) {
   options.leapfrog = 6, options.burn_in = 200, options.jump = false;
   const auto samples = hmc({engine, seeds, {}, s.observer()}, constant_schedule(1, 800), options);
   expect_gaussian(s, engine.covariance());
-  EXPECT_NEAR(mean_of(samples.acceptance), 0.65, 0.06);
+  EXPECT_NEAR(mean_of(samples.acceptance), 0.65, 0.03);
   EXPECT_EQ(samples.evaluations[0], 1 + 800 * 6);
   EXPECT_EQ(samples.energy_draws.size(), 600u * 32);
 }
@@ -33,7 +33,7 @@ TEST(Mala, MatchesAGaussianAtAnyTemperature) {
   options.burn_in = 400, options.jump = false;
   const auto samples = mala({engine, seeds, {}, s.observer()}, constant_schedule(0.5, 2000), options);
   expect_gaussian(s, engine.covariance(0.5));
-  EXPECT_NEAR(mean_of(samples.acceptance), 0.574, 0.1);  // the average of tries is a little careful
+  EXPECT_NEAR(mean_of(samples.acceptance), 0.574, 0.03);
 }
 
 TEST(Hmc, MatchesTheModeWeightsOfAMixture) {
@@ -163,7 +163,7 @@ TEST(Hmc, FindsAStepSizeFromAnyStart) {
     HmcOptions options;
     options.eps = first, options.leapfrog = 3, options.target = 0.8, options.burn_in = 400;
     const auto samples = hmc({engine, seeds}, constant_schedule(1, 700), options);
-    EXPECT_NEAR(mean_of(samples.acceptance), 0.8, 0.06) << first;
+    EXPECT_NEAR(mean_of(samples.acceptance), 0.8, 0.03) << first;
   }
 }
 

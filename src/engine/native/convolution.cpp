@@ -15,8 +15,12 @@ WinogradShape winograd_shape(const ConvolutionShape& s, Layout layout) {
 }
 
 // Measured (docs/design/winograd.md). A rule and not a measurement on the spot: which way is taken changes
-// the last bits of a result, and these must not depend on how busy the machine was.
+// the last bits of a result, and these must not depend on how busy the machine was. Where weights stay as
+// they are (sampling) the rule leaves out n, so that an image's result does not depend on its batch.
 bool winograd_pays(const ConvolutionShape& shape) { return shape.kernel != 1 && shape.out_size() >= 4; }
+
+// In training the weights are transformed anew in every step, which takes this many tiles to earn back.
+constexpr int64_t kLeastTilesInTraining = 32;
 
 }  // namespace
 
@@ -28,18 +32,19 @@ void ConvolutionWeights::set(const float* plain) {
   winograd.set(plain);
 }
 
-Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic,
-                         bool with_gradient)
+Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic, bool training)
     : shape_(shape),
-      winograd_(arithmetic == Arithmetic::fast && winograd_pays(shape)),
+      winograd_gradient_(arithmetic == Arithmetic::fast && winograd_pays(shape)),
+      winograd_(winograd_gradient_ &&
+                (!training || winograd_shape(shape, layout).tiles() >= kLeastTilesInTraining)),
       direct_(shape, layout),
       direct_pair_(doubled(shape), layout),
       winograd_one_(winograd_shape(shape, layout)),
       winograd_pair_(winograd_shape(doubled(shape), layout)) {
   if (winograd_) scratch_count_ = winograd_one_.scratch_count();
-  if (with_gradient)
-    scratch_count_ = std::max(scratch_count_, winograd_ ? winograd_pair_.gradient_scratch_count()
-                                                        : direct_pair_.gradient_scratch_count());
+  if (training)
+    scratch_count_ = std::max(scratch_count_, winograd_gradient_ ? winograd_pair_.gradient_scratch_count()
+                                                                 : direct_pair_.gradient_scratch_count());
 }
 
 void Convolution::forward(const float* src, ConvolutionWeights& weights, const Epilogue& epilogue, float* dst,
@@ -56,8 +61,8 @@ void Convolution::backward(const float* diff_dst, ConvolutionWeights& weights, c
 
 void Convolution::gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights, float* plain,
                            float* scratch) {
-  winograd_ ? winograd_pair_.gradient(src, diff_dst, weights.winograd, plain, scratch)
-            : direct_pair_.gradient(src, diff_dst, weights.direct, plain, scratch);
+  winograd_gradient_ ? winograd_pair_.gradient(src, diff_dst, weights.winograd, plain, scratch)
+                     : direct_pair_.gradient(src, diff_dst, weights.direct, plain, scratch);
 }
 
 }  // namespace mdsm::native

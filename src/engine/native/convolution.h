@@ -23,8 +23,7 @@ class ConvolutionWeights {
 
 class Convolution {
  public:
-  // gradient_pairs: weight gradients are taken on pairs of n maps (a doubled batch).
-  Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic, bool with_gradient);
+  Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic, bool training);
 
   // Floats of scratch memory for any of the calls below.
   int64_t scratch_count() const { return scratch_count_; }
@@ -36,13 +35,13 @@ class Convolution {
   // diff_src = epilogue(conv^T(diff_dst))
   void backward(const float* diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue, float* diff_src,
                 float* scratch);
-  // Adds the weight gradient of 2n maps to the plain one.
+  // Adds the weight gradient of 2n maps to the plain one; in training only.
   void gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights, float* plain,
                 float* scratch);
 
  private:
   ConvolutionShape shape_;
-  bool winograd_;
+  bool winograd_gradient_, winograd_;  // weight gradients; the other passes
   DirectConvolution direct_, direct_pair_;
   WinogradConvolution winograd_one_, winograd_pair_;
   int64_t scratch_count_ = 0;

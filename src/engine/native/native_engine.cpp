@@ -15,7 +15,7 @@ namespace {
 
 // Larger batches of energies and input gradients are cut into pieces of this size: it bounds memory and costs
 // nothing.
-constexpr int64_t kPiece = 64;
+constexpr int64_t kPiece = 128;
 constexpr size_t kPlansKept = 16;
 
 class NativeEngine : public Engine {

@@ -11,10 +11,12 @@ namespace {
 // A cache line more than needed between points: strides that are a multiple of a page would put all points of
 // a tile into the same few places of the first-level cache.
 constexpr int64_t kPointGap = 16;
-constexpr int64_t kCachedFloats = 320 * 1024;  // transformed values a thread works on at a time
+constexpr int64_t kCachedFloats = 128 * 1024;  // transformed values a thread works on at a time
 constexpr int64_t kLeastRows = 48, kMostRows = 192;
-// Weight gradients larger than this are not kept once per thread.
-constexpr int64_t kLargeGradient = 1 << 20;
+// Transformed weights larger than this are not read (or added up) by every thread for itself: all threads
+// transform a piece together, and then share the points among them.
+constexpr int64_t kLargeWeights = 1 << 20;
+constexpr int64_t kRowsByPoints = 128;
 
 int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
@@ -67,23 +69,28 @@ Panels WinogradWeights::backward(int phase) {
   return u;
 }
 
-WinogradConvolution::WinogradConvolution(const WinogradShape& shape) : shape_(shape) {}
+WinogradConvolution::WinogradConvolution(const WinogradShape& shape)
+    : shape_(shape), threads_(thread_count()) {}
 
-WinogradConvolution::Sizes WinogradConvolution::sizes(int64_t rows, int64_t in, int64_t out) const {
-  const int64_t points = shape_.points() * shape_.points();
-  const int64_t v_point = in * rows + kPointGap, m_point = out * rows + kPointGap;
-  return {rows, v_point, round_up(points * v_point, 16), m_point, round_up(points * m_point, 16)};
+WinogradConvolution::Sizes WinogradConvolution::sizes(int64_t in, int64_t out) const {
+  const int64_t points = shape_.points() * shape_.points(), rows_used = rows(in, out);
+  const int64_t v_point = in * rows_used + kPointGap, m_point = out * rows_used + kPointGap;
+  return {rows_used, v_point, round_up(points * v_point, 16), m_point, round_up(points * m_point, 16)};
+}
+
+bool WinogradConvolution::by_points() const {
+  return shape_.points() * shape_.points() * shape_.in * shape_.phases() * shape_.out > kLargeWeights;
+}
+
+int64_t WinogradConvolution::rows(int64_t in, int64_t out) const {
+  if (by_points()) return std::min(kRowsByPoints, shape_.tiles());
+  return rows_at_once(shape_.points() * shape_.points() * (in + out), shape_.tiles());
 }
 
 int64_t WinogradConvolution::scratch_count() const {
-  const int64_t points = shape_.points() * shape_.points();
-  int64_t most = 0;
-  const int64_t ways[2][2] = {{shape_.in * shape_.phases(), shape_.out}, {shape_.out, shape_.in}};
-  for (const auto& [in, out] : ways) {
-    const Sizes s = sizes(rows_at_once(points * (in + out), shape_.tiles()), in, out);
-    most = std::max(most, s.v + s.m);
-  }
-  return most * thread_count();
+  const Sizes forward = sizes(shape_.in * shape_.phases(), shape_.out),
+              backward = sizes(shape_.out, shape_.in);
+  return std::max(forward.v + forward.m, backward.v + backward.m) * (by_points() ? 1 : threads_);
 }
 
 std::vector<TileMap> WinogradConvolution::inputs() const {
@@ -99,139 +106,165 @@ TileMap WinogradConvolution::results() const {
   return {{shape_.out, shape_.out_size(), shape_.block}, shape_.tiles_a_side(), 1, 0, 0};
 }
 
-void WinogradConvolution::run(const std::vector<TileMap>& inputs, const TileMap& output, const float* src,
-                              Panels u, int64_t in, int64_t out, const Epilogue& epilogue, float* dst,
-                              float* scratch) const {
+void WinogradConvolution::transform(const Part& part, const float* src, TileRange range, Panels v) const {
+  for (const TileMap& input : part.inputs) {
+    kernels().winograd->input(shape_.points(), input, src, range, v);
+    v.data += input.map.channels / shape_.block * v.panel_stride;
+  }
+}
+
+void WinogradConvolution::run(std::span<const Part> parts, const float* src, int64_t in, int64_t out,
+                              const Epilogue& epilogue, float* dst, float* scratch) const {
+  const Sizes s = sizes(in, out);
+  by_points() ? run_by_points(parts, s, src, in, out, epilogue, dst, scratch)
+              : run_by_tiles(parts, s, src, in, out, epilogue, dst, scratch);
+}
+
+void WinogradConvolution::run_by_tiles(std::span<const Part> parts, const Sizes& s, const float* src,
+                                       int64_t in, int64_t out, const Epilogue& epilogue, float* dst,
+                                       float* scratch) const {
   const WinogradKernels& kernel = *kernels().winograd;
   const int points = shape_.points();
   const int64_t tiles = shape_.tiles(), block = shape_.block;
-  const Sizes s = sizes(rows_at_once(points * points * (in + out), tiles), in, out);
-  const int64_t pieces = (tiles + s.rows - 1) / s.rows;
-  const int64_t parts = std::min<int64_t>(thread_count(), tiles);
-  parallel_for(parts, 1, [&](int64_t first_part, int64_t last_part) {
-    float* const memory = scratch + first_part * (s.v + s.m);
+  const int64_t pieces = (tiles + s.rows - 1) / s.rows, threads = std::min(threads_, tiles);
+  // Whole pieces for every thread where there are enough of them.
+  const auto begin_of = [&](int64_t thread) {
+    return pieces >= 2 * threads ? std::min(tiles, pieces * thread / threads * s.rows)
+                                 : tiles * thread / threads;
+  };
+  parallel_for(threads, 1, [&](int64_t first_thread, int64_t last_thread) {
+    float* const memory = scratch + first_thread * (s.v + s.m);
     const Panels v{memory, s.v_point, s.rows * block}, m{memory + s.v, s.m_point, s.rows * block};
-    // Whole pieces for every thread where there are enough of them.
-    const auto begin_of = [&](int64_t part) {
-      return pieces >= 2 * parts ? std::min(tiles, pieces * part / parts * s.rows) : tiles * part / parts;
-    };
-    const int64_t end = begin_of(last_part);
-    for (int64_t at = begin_of(first_part); at < end; at += s.rows) {
+    const int64_t end = begin_of(last_thread);
+    for (int64_t at = begin_of(first_thread); at < end; at += s.rows) {
       const TileRange range{at, std::min(s.rows, end - at)};
-      Panels group = v;
-      for (const TileMap& input : inputs) {
-        kernel.input(points, input, src, range, group);
-        group.data += input.map.channels / block * v.panel_stride;
+      for (const Part& part : parts) {
+        transform(part, src, range, v);
+        kernel.multiply(0, points * points, {range.count, in, out / block, block}, v, part.weights, m);
+        kernel.output(points, part.output, m, range, epilogue, dst);
       }
-      kernel.multiply(0, points * points, {range.count, in, out / block, block}, v, u, m);
-      kernel.output(points, output, m, range, epilogue, dst);
     }
   });
 }
 
+void WinogradConvolution::run_by_points(std::span<const Part> parts, const Sizes& s, const float* src,
+                                        int64_t in, int64_t out, const Epilogue& epilogue, float* dst,
+                                        float* scratch) const {
+  const WinogradKernels& kernel = *kernels().winograd;
+  const int points = shape_.points();
+  const int64_t tiles = shape_.tiles(), block = shape_.block;
+  const Panels v{scratch, s.v_point, s.rows * block}, m{scratch + s.v, s.m_point, s.rows * block};
+  for (int64_t at = 0; at < tiles; at += s.rows) {
+    const int64_t count = std::min(s.rows, tiles - at);
+    for (const Part& part : parts) {
+      parallel_for(count, 1, [&](int64_t first, int64_t last) {
+        transform(part, src, {at + first, last - first}, from_row(v, first));
+      });
+      parallel_for(points * points, 1, [&](int64_t first, int64_t last) {
+        kernel.multiply(first, last, {count, in, out / block, block}, v, part.weights, m);
+      });
+      parallel_for(count, 1, [&](int64_t first, int64_t last) {
+        kernel.output(points, part.output, from_row(m, first), {at + first, last - first}, epilogue, dst);
+      });
+    }
+  }
+}
+
 void WinogradConvolution::forward(const float* src, WinogradWeights& weights, const Epilogue& epilogue,
                                   float* dst, float* scratch) const {
-  run(inputs(), results(), src, weights.forward(), shape_.in * shape_.phases(), shape_.out, epilogue, dst,
-      scratch);
+  const Part part{inputs(), results(), weights.forward()};
+  run({&part, 1}, src, shape_.in * shape_.phases(), shape_.out, epilogue, dst, scratch);
 }
 
 void WinogradConvolution::backward(const float* diff_dst, WinogradWeights& weights, const Epilogue& epilogue,
                                    float* diff_src, float* scratch) const {
   const MapShape from{shape_.out, shape_.out_size(), shape_.block}, to{shape_.in, shape_.size, shape_.block};
   const int64_t tiles = shape_.tiles_a_side();
+  std::vector<Part> parts;
   if (!shape_.pooled)
-    return run({{from, tiles, 1, -1, -1}}, {to, tiles, 1, 0, 0}, diff_dst, weights.backward(0), shape_.out,
-               shape_.in, epilogue, diff_src, scratch);
+    parts.push_back({{{from, tiles, 1, -1, -1}}, {to, tiles, 1, 0, 0}, weights.backward(0)});
   // The pixels of one parity of rows and columns see the same 2x2 taps.
-  for (int phase = 0; phase < 4; ++phase)
-    run({{from, tiles, 1, phase / 2 - 1, phase % 2 - 1}}, {to, tiles, 2, phase / 2, phase % 2}, diff_dst,
-        weights.backward(phase), shape_.out, shape_.in, epilogue, diff_src, scratch);
+  for (int phase = 0; shape_.pooled && phase < 4; ++phase)
+    parts.push_back({{{from, tiles, 1, phase / 2 - 1, phase % 2 - 1}},
+                     {to, tiles, 2, phase / 2, phase % 2},
+                     weights.backward(phase)});
+  run(parts, diff_dst, shape_.out, shape_.in, epilogue, diff_src, scratch);
 }
 
-// Weight gradients: either each thread adds up its own tiles, or, where that would take too much memory, all
-// threads transform a piece together and then share the points among them.
-bool WinogradConvolution::gradient_by_points() const {
-  return shape_.points() * shape_.points() * shape_.in * shape_.phases() * shape_.out > kLargeGradient;
+Panels WinogradConvolution::from_row(Panels panels, int64_t row) const {
+  return {panels.data + row * shape_.block, panels.point_stride, panels.panel_stride};
 }
 
 int64_t WinogradConvolution::gradient_parts() const {
-  return gradient_by_points() ? 1 : std::min<int64_t>(thread_count(), shape_.tiles());
-}
-
-namespace {
-constexpr int64_t kRowsByPoints = 128;
+  return by_points() ? 1 : std::min(threads_, shape_.tiles());
 }
 
 int64_t WinogradConvolution::gradient_scratch_count() const {
   const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases();
-  const int64_t rows = gradient_by_points() ? std::min(kRowsByPoints, shape_.tiles())
-                                            : rows_at_once(points * (in + shape_.out), shape_.tiles());
-  const Sizes s = sizes(rows, in, shape_.out);
+  const Sizes s = sizes(in, shape_.out);
   return (s.v + s.m + points * (in * shape_.out + kPointGap)) * gradient_parts();
 }
 
 void WinogradConvolution::transform_for_gradient(const float* src, const float* diff_dst, TileRange range,
                                                  Panels v, Panels w) const {
-  Panels group = v;
-  for (const TileMap& input : inputs()) {
-    kernels().winograd->input(shape_.points(), input, src, range, group);
-    group.data += shape_.in / shape_.block * v.panel_stride;
-  }
+  transform({inputs(), {}, {}}, src, range, v);
   kernels().winograd->gradient(shape_.points(), results(), diff_dst, range, w);
+}
+
+// Transformed inputs, transformed result gradients, and their products: one set a thread, or one for all.
+WinogradConvolution::GradientPanels WinogradConvolution::gradient_panels(float* scratch, int64_t part) const {
+  const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases();
+  const Sizes s = sizes(in, shape_.out);
+  const int64_t u_point = in * shape_.out + kPointGap, step = s.rows * shape_.block;
+  float* const memory = scratch + part * (s.v + s.m + points * u_point);
+  return {{memory, s.v_point, step},
+          {memory + s.v, s.m_point, step},
+          {memory + s.v + s.m, u_point, in * shape_.block}};
+}
+
+void WinogradConvolution::gradient_by_tiles(const float* src, const float* diff_dst, float* scratch) const {
+  const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases(),
+                block = shape_.block;
+  const int64_t tiles = shape_.tiles(), parts = gradient_parts(), rows_used = rows(in, shape_.out);
+  parallel_for(parts, 1, [&](int64_t first_part, int64_t last_part) {
+    for (int64_t part = first_part; part < last_part; ++part) {
+      const auto [v, w, u] = gradient_panels(scratch, part);
+      std::fill_n(u.data, points * u.point_stride, 0.0f);
+      const int64_t end = tiles * (part + 1) / parts;
+      for (int64_t at = tiles * part / parts; at < end; at += rows_used) {
+        const TileRange range{at, std::min(rows_used, end - at)};
+        transform_for_gradient(src, diff_dst, range, v, w);
+        kernels().winograd->multiply_tiles(0, points, {in, range.count, shape_.out / block, block}, v, w, u);
+      }
+    }
+  });
+}
+
+void WinogradConvolution::gradient_by_points(const float* src, const float* diff_dst, float* scratch) const {
+  const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases(),
+                block = shape_.block;
+  const int64_t tiles = shape_.tiles(), rows_used = rows(in, shape_.out);
+  const GradientPanels p = gradient_panels(scratch, 0);
+  for (int64_t at = 0; at < tiles; at += rows_used) {
+    const int64_t count = std::min(rows_used, tiles - at);
+    parallel_for(count, 1, [&](int64_t first, int64_t last) {
+      transform_for_gradient(src, diff_dst, {at + first, last - first}, from_row(p.v, first),
+                             from_row(p.w, first));
+    });
+    parallel_for(points, 1, [&](int64_t first, int64_t last) {
+      if (at == 0) std::fill_n(p.u.data + first * p.u.point_stride, (last - first) * p.u.point_stride, 0.0f);
+      kernels().winograd->multiply_tiles(first, last, {in, count, shape_.out / block, block}, p.v, p.w, p.u);
+    });
+  }
 }
 
 void WinogradConvolution::gradient(const float* src, const float* diff_dst, const WinogradWeights& weights,
                                    float* plain, float* scratch) const {
-  const WinogradKernels& kernel = *kernels().winograd;
-  const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases(),
-                out = shape_.out;
-  const int64_t tiles = shape_.tiles(), block = shape_.block, parts = gradient_parts();
-  const bool by_points = gradient_by_points();
-  const Sizes s =
-      sizes(by_points ? std::min(kRowsByPoints, tiles) : rows_at_once(points * (in + out), tiles), in, out);
-  const int64_t u_point = in * out + kPointGap, u_count = points * u_point, part_count = s.v + s.m + u_count;
-  const auto panels = [&](int64_t part) {
-    struct {
-      Panels v, w, u;
-    } p;
-    float* const memory = scratch + part * part_count;
-    p.v = {memory, s.v_point, s.rows * block};
-    p.w = {memory + s.v, s.m_point, s.rows * block};
-    p.u = {memory + s.v + s.m, u_point, in * block};
-    return p;
-  };
-  const auto product = [&](int64_t rows) { return ProductShape{in, rows, out / block, block}; };
-
-  if (by_points) {
-    const auto p = panels(0);
-    for (int64_t at = 0; at < tiles; at += s.rows) {
-      const int64_t count = std::min(s.rows, tiles - at);
-      parallel_for(count, 1, [&](int64_t first, int64_t last) {
-        const auto from = [&](Panels x) {
-          return Panels{x.data + first * block, x.point_stride, x.panel_stride};
-        };
-        transform_for_gradient(src, diff_dst, {at + first, last - first}, from(p.v), from(p.w));
-      });
-      parallel_for(points, 1, [&](int64_t first, int64_t last) {
-        if (at == 0) std::fill_n(p.u.data + first * u_point, (last - first) * u_point, 0.0f);
-        kernel.multiply_tiles(first, last, product(count), p.v, p.w, p.u);
-      });
-    }
-  } else {
-    parallel_for(parts, 1, [&](int64_t first_part, int64_t last_part) {
-      const auto p = panels(first_part);
-      std::fill_n(p.u.data, u_count, 0.0f);
-      const int64_t end = tiles * last_part / parts;
-      for (int64_t at = tiles * first_part / parts; at < end; at += s.rows) {
-        const TileRange range{at, std::min(s.rows, end - at)};
-        transform_for_gradient(src, diff_dst, range, p.v, p.w);
-        kernel.multiply_tiles(0, points, product(range.count), p.v, p.w, p.u);
-      }
-    });
-  }
-  parallel_for(out / block, 1, [&](int64_t first, int64_t last) {
-    for (int64_t part = 0; part < parts; ++part)
-      kernel.add_weights_gradient(weights.plain_shape(), panels(part).u, first, last, plain);
+  by_points() ? gradient_by_points(src, diff_dst, scratch) : gradient_by_tiles(src, diff_dst, scratch);
+  parallel_for(shape_.out / shape_.block, 1, [&](int64_t first, int64_t last) {
+    for (int64_t part = 0; part < gradient_parts(); ++part)
+      kernels().winograd->add_weights_gradient(weights.plain_shape(), gradient_panels(scratch, part).u, first,
+                                               last, plain);
   });
 }
 

@@ -52,7 +52,7 @@ class WinogradConvolution {
  public:
   explicit WinogradConvolution(const WinogradShape& shape);
 
-  // Floats of scratch memory that the calls need, with the present number of threads.
+  // Floats of scratch memory that the calls need.
   int64_t scratch_count() const;
   int64_t gradient_scratch_count() const;
 
@@ -70,17 +70,38 @@ class WinogradConvolution {
   struct Sizes {  // floats of the transformed tensors for `rows` tiles
     int64_t rows, v_point, v, m_point, m;
   };
-  Sizes sizes(int64_t rows, int64_t in, int64_t out) const;
-  void run(const std::vector<TileMap>& inputs, const TileMap& output, const float* src, Panels u, int64_t in,
-           int64_t out, const Epilogue& epilogue, float* dst, float* scratch) const;
+  Sizes sizes(int64_t in, int64_t out) const;
+  int64_t rows(int64_t in, int64_t out) const;  // tiles at a time
+  bool by_points() const;
+  // A set of results that share inputs and weights: all of them, or those of one phase.
+  struct Part {
+    std::vector<TileMap> inputs;
+    TileMap output;
+    Panels weights;
+  };
+  void transform(const Part& part, const float* src, TileRange range, Panels v) const;
+  void run(std::span<const Part> parts, const float* src, int64_t in, int64_t out, const Epilogue& epilogue,
+           float* dst, float* scratch) const;
+  // Each thread takes its own tiles through all three stages; or the threads share every stage.
+  void run_by_tiles(std::span<const Part> parts, const Sizes& s, const float* src, int64_t in, int64_t out,
+                    const Epilogue& epilogue, float* dst, float* scratch) const;
+  void run_by_points(std::span<const Part> parts, const Sizes& s, const float* src, int64_t in, int64_t out,
+                     const Epilogue& epilogue, float* dst, float* scratch) const;
+  struct GradientPanels {
+    Panels v, w, u;
+  };
+  GradientPanels gradient_panels(float* scratch, int64_t part) const;
+  void gradient_by_tiles(const float* src, const float* diff_dst, float* scratch) const;
+  void gradient_by_points(const float* src, const float* diff_dst, float* scratch) const;
+  Panels from_row(Panels panels, int64_t row) const;
   void transform_for_gradient(const float* src, const float* diff_dst, TileRange range, Panels v,
                               Panels w) const;
   std::vector<TileMap> inputs() const;
   TileMap results() const;
-  bool gradient_by_points() const;
   int64_t gradient_parts() const;
 
   WinogradShape shape_;
+  int64_t threads_;  // at most this many, for which there is scratch memory
 };
 
 }  // namespace mdsm::native

@@ -120,35 +120,27 @@ struct TileWalk {
   }
 };
 
-// Loads N x N pixels, with zeros for those outside the map.
-template <int B, int N>
-MDSM_INLINE void load_tile(const TileMap& tiles, const float* plane, int64_t y0, int64_t x0,
-                           Vector<B> (&d)[N][N]) {
-  const int64_t size = tiles.map.size, last = (N - 1) * tiles.step;
-  if (y0 >= 0 && x0 >= 0 && y0 + last < size && x0 + last < size) {
-    for (int i = 0; i < N; ++i)
-      for (int j = 0; j < N; ++j)
-        d[i][j] = load<B>(plane + ((y0 + i * tiles.step) * size + x0 + j * tiles.step) * B);
-    return;
-  }
-  for (int i = 0; i < N; ++i) {
-    const int64_t y = y0 + i * tiles.step;
-    for (int j = 0; j < N; ++j) {
-      const int64_t x = x0 + j * tiles.step;
-      const bool inside = y >= 0 && y < size && x >= 0 && x < size;
-      d[i][j] = inside ? load<B>(plane + (y * size + x) * B) : Vector<B>{};
-    }
+// N pixels of a row, with zeros for those outside the map.
+template <int B, int N, bool Inside>
+MDSM_INLINE void load_row(const TileMap& tiles, const float* plane, int64_t y, int64_t x0, Vector<B>* d) {
+  const int64_t size = tiles.map.size, step = tiles.step;
+  const float* from = plane + (y * size + x0) * B;
+  for (int j = 0; j < N; ++j) {
+    const int64_t x = x0 + j * step;
+    d[j] = Inside || (y >= 0 && y < size && x >= 0 && x < size) ? load<B>(from + j * step * B) : Vector<B>{};
   }
 }
 
-// Rows, then columns, of N x N values into points x points; Line is one of the one-dimensional transforms.
-template <class Points, int B, int N, class Line>
-MDSM_INLINE void transform_tile(Vector<B> (&d)[N][N], const Line& line, float* to, int64_t point_stride) {
+// Rows, then columns, of N x N pixels into points x points; Line is one of the one-dimensional transforms.
+template <class Points, int B, int N, bool Inside, class Line>
+MDSM_INLINE void transform_tile(const TileMap& tiles, const float* plane, int64_t y0, int64_t x0,
+                                const Line& line, float* to, int64_t point_stride) {
   constexpr int P = Points::kPoints;
   Vector<B> half[P][N];
   for (int i = 0; i < N; ++i) {
-    Vector<B> row[P];
-    line(d[i], row);
+    Vector<B> d[N], row[P];
+    load_row<B, N, Inside>(tiles, plane, y0 + i * tiles.step, x0, d);
+    line(d, row);
     for (int p = 0; p < P; ++p) half[p][i] = row[p];
   }
   for (int p = 0; p < P; ++p) {
@@ -161,15 +153,18 @@ MDSM_INLINE void transform_tile(Vector<B> (&d)[N][N], const Line& line, float* t
 template <class Points, int B, int N, class Line>
 MDSM_INLINE void transform_tiles(const TileMap& tiles, const float* map, TileRange range, Panels v,
                                  const Line& line) {
-  const int64_t planes = tiles.map.channels / B, plane = tiles.map.size * tiles.map.size * B;
+  const int64_t size = tiles.map.size, last = (N - 1) * tiles.step;
+  const int64_t planes = tiles.map.channels / B, plane_count = size * size * B;
   for (int64_t c = 0; c < planes; ++c) {
     TileWalk at(range.first, tiles.tiles);
     float* to = v.data + c * v.panel_stride;
-    for (int64_t t = 0; t < range.count; ++t, at.next()) {
-      Vector<B> d[N][N];
-      load_tile<B, N>(tiles, map + (at.image * planes + c) * plane, tiles.step * 4 * at.y + tiles.offset_y,
-                      tiles.step * 4 * at.x + tiles.offset_x, d);
-      transform_tile<Points, B, N>(d, line, to + t * B, v.point_stride);
+    for (int64_t t = 0; t < range.count; ++t, at.next(), to += B) {
+      const float* plane = map + (at.image * planes + c) * plane_count;
+      const int64_t y = tiles.step * 4 * at.y + tiles.offset_y, x = tiles.step * 4 * at.x + tiles.offset_x;
+      if (y >= 0 && x >= 0 && y + last < size && x + last < size)
+        transform_tile<Points, B, N, true>(tiles, plane, y, x, line, to, v.point_stride);
+      else
+        transform_tile<Points, B, N, false>(tiles, plane, y, x, line, to, v.point_stride);
     }
   }
 }

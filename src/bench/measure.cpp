@@ -75,7 +75,7 @@ class Benchmark {
   // Ours, the same on one thread and by the direct path, and the peer, which takes more, wait side by side.
   void check_memory(const Configuration& config) const {
     const NativeMemory memory = native_memory(config.spec, config.batch);
-    const double sides = 2 + (native_has_two_paths() ? 1 : 0) + (peer_ ? 2 : 0);
+    const double sides = peer_ ? 5 : 3;
     const double need = sides * static_cast<double>(memory.parameters + memory.training);
     const double available = static_cast<double>(available_memory());
     if (available > 0 && need > available)
@@ -129,15 +129,13 @@ class Benchmark {
     const SideOptions usual = side(result_.threads, false);
     const auto ours = start(ours_, config, folder.path(), usual);
     std::vector<Runner> runners = {{"ours", ours.get(), request, &times.ours}};
-    std::unique_ptr<Party> single, direct, peer;
+    std::unique_ptr<Party> single, peer;
     if (result_.threads > 1) {
       single = start(ours_, config, folder.path(), side(1, false));
       runners.push_back({"one thread", single.get(), request, &times.one_thread.emplace()});
     }
-    if (native_has_two_paths()) {
-      direct = start(ours_, config, folder.path(), side(result_.threads, true));
-      runners.push_back({"direct", direct.get(), request, &times.direct.emplace()});
-    }
+    const auto direct = start(ours_, config, folder.path(), side(result_.threads, true));
+    runners.push_back({"direct", direct.get(), request, &times.direct});
     if (peer_) {
       peer = start(*peer_, config, folder.path(), usual);
       runners.push_back({peer_->name, peer.get(), request, &times.peer.emplace()});

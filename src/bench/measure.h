@@ -37,9 +37,8 @@ struct Timing {
 struct StepTimes {
   Configuration config;
   Task task = Task::training;
-  Timing ours;
+  Timing ours, direct;                     // direct: ours with --exact
   std::optional<Timing> one_thread;        // ours; absent where there is just one
-  std::optional<Timing> direct;            // ours without faster algorithms; absent where it has none
   std::optional<Timing> peer, peer_input;  // peer_input: Langevin without gradients by the weights
   Profile profile;
 };

@@ -15,31 +15,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An engine without a choice has the direct path only.
-const auto make_native = [](const auto& parameters, bool exact) {
-  if constexpr (requires { make_native_engine(parameters, exact); })
-    return make_native_engine(parameters, exact);
-  else
-    return make_native_engine(parameters);
-};
-
-template <class P>
-constexpr bool has_two_paths() {
-  return requires(const P& parameters) { make_native_engine(parameters, true); };
-}
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 }  // namespace
 
-bool native_has_two_paths() { return has_two_paths<Parameters>(); }
-
 NativeSteps::NativeSteps(Problem problem, const StepNumbers& numbers)
     : problem_(std::move(problem)),
       numbers_(numbers),
-      engine_(make_native(problem_.parameters, numbers.exact)),
+      engine_(make_native_engine(problem_.parameters, numbers.exact)),
       noisy_(problem_.clean.shape()),
       residual_(problem_.sigma.size()),
       energy_(problem_.sigma.size()) {}

@@ -17,9 +17,6 @@ struct StepNumbers {
   bool exact = false;  // direct convolutions only
 };
 
-// Whether the engine has faster algorithms than direct convolution, so that there are two paths to measure.
-bool native_has_two_paths();
-
 struct Profile {
   double seconds = 0;  // of a step; what the layers do not account for is noise, optimiser and the like
   std::vector<LayerTime> layers;  // of one step

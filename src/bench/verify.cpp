@@ -117,12 +117,10 @@ std::vector<Verification> verify_sides(const Configuration& config, const Contes
   Trial whole(config, options.seed);
   whole.run(reference, options, "reference");
   const std::string isa = native::kernels().isa;
-  if (native_has_two_paths()) {
-    SideOptions direct = options;
-    direct.exact = true;
-    whole.run(ours, direct, "direct");
-    results.push_back({config, isa + ", direct", against, whole.compare("direct", "reference")});
-  }
+  SideOptions direct = options;
+  direct.exact = true;
+  whole.run(ours, direct, "direct");
+  results.push_back({config, isa + ", direct", against, whole.compare("direct", "reference")});
   whole.run(ours, options, "first");
   whole.run(ours, options, "second");
   results.push_back({config, isa, against, whole.compare("first", "reference")});

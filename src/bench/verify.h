@@ -27,7 +27,7 @@ std::vector<Difference> compare_folders(const fs::path& tested, const fs::path& 
                                         const Configuration& config);
 
 // Our side with every instruction set this CPU has, on at most 8 images, then with the one in use on the
-// whole batch (by the direct path too, where the engine has another), each against the peer or, without one,
+// whole batch (by the direct path too), each against the peer or, without one,
 // against our plainest instruction set. The last runs twice and must give the same bits, which is one more
 // "difference": "second run".
 std::vector<Verification> verify_sides(const Configuration& config, const Contestant& ours,

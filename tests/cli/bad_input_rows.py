@@ -61,6 +61,13 @@ ROWS = [
     ("unknown engine", TRAIN + " --engine abacus", 2, "abacus.*native"),
     ("native engine on CUDA", TRAIN + " --engine native --device cuda", 2, "native.*cuda|cuda.*native"),
     ("device nonsense", TRAIN + " --device tpu", 2, "tpu"),
+    ("exact with torch", TRAIN + " --engine torch --exact", 2, "--exact.*torch.*--engine native"),
+    ("exact energies with torch", "energy --model {good}/model.safetensors --data {good}/images.npy --engine torch "
+     "--exact", 2, "--exact.*torch"),
+    ("exact with a value that is no flag", TRAIN + " --exact=maybe", 2, "--exact.*maybe"),
+    ("exact followed by a word", TRAIN + " --exact false", 2, "'false'"),
+    ("resume with torch of an exact run", "train --resume {good_run} --steps 4 --engine torch --exact", 2,
+     "--exact.*--no-exact"),
     # run folders
     ("outdir is a file", TRAIN.replace("{out}", "{bad}/a_file"), 1, "a_file: .*(folder|file)"),
     ("outdir where nothing can be made", TRAIN.replace("{out}", "/proc/mdsm"), 1, "/proc/mdsm.*"),

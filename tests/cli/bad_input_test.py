@@ -24,8 +24,8 @@ ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1:" + os
 
 def run(arguments, **more):
     """Exit code (below 0: a signal), standard output and standard error."""
-    more = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, **more}
-    result = subprocess.run([MDSM, *arguments], stderr=subprocess.PIPE, env=ENVIRONMENT, timeout=120, **more)
+    more = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, "env": ENVIRONMENT, **more}
+    result = subprocess.run([MDSM, *arguments], stderr=subprocess.PIPE, timeout=120, **more)
     return result.returncode, (result.stdout or b"").decode(), result.stderr.decode(errors="replace")
 
 
@@ -105,6 +105,13 @@ class BadInput(unittest.TestCase):
         with open(os.path.join(self.run_folder, "lock"), "rb+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.check_message(["train", "--resume", self.run_folder], 1, "another process")
+
+    def test_instruction_set_that_is_not_here(self):
+        energies = self.words("energy --model {good}/model.safetensors --data {good}/images.npy")
+        for wanted in ("abacus", "AVX2", "avx2 "):
+            with self.subTest(wanted):
+                self.check_message(energies, 2, f"MDSM_ISA={wanted}.*generic, avx2 or avx512",
+                                   env={**ENVIRONMENT, "MDSM_ISA": wanted})
 
     def test_no_arguments_shows_the_commands(self):
         code, output, errors = run([])

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "core/threads.h"
@@ -90,23 +91,28 @@ struct Problem {
   Shape shape;
   FloatBuffer src, diff_dst, plain;
   WinogradWeights weights;
-  WinogradConvolution convolution;
 
   explicit Problem(const Shape& s)
       : shape(s),
         src(normal_map(s.source(), 1)),
         diff_dst(normal_map(s.result(), 2)),
         plain(normal(s.out * s.in * 9, 3, 1.0f / std::sqrt(9.0f * static_cast<float>(s.in)))),
-        weights(s.out, s.in, s.pooled, {s.block}),
-        convolution({s.n, s.source().padded(), s.result().padded(), s.size, s.block, s.pooled}) {
+        weights(s.out, s.in, s.pooled, {s.block}) {
     weights.set(plain.data());
   }
 
-  void forward_into(float* dst, const Epilogue& epilogue) {
+  // For the number of threads at the time it is made.
+  WinogradConvolution make() const {
+    return WinogradConvolution(
+        {shape.n, shape.source().padded(), shape.result().padded(), shape.size, shape.block, shape.pooled});
+  }
+  void forward_into(float* dst, const Epilogue& epilogue) { forward_into(make(), dst, epilogue); }
+  void forward_into(const WinogradConvolution& convolution, float* dst, const Epilogue& epilogue) {
     Scratch scratch(convolution.scratch_count());
     convolution.forward(src.data(), weights, epilogue, dst, scratch.data());
   }
   void backward_into(float* diff_src, const Epilogue& epilogue) {
+    const WinogradConvolution convolution = make();
     Scratch scratch(convolution.scratch_count());
     convolution.backward(diff_dst.data(), weights, epilogue, diff_src, scratch.data());
   }
@@ -121,7 +127,8 @@ struct Problem {
     return diff_src;
   }
   // Added to `start`.
-  FloatBuffer gradient(float start) {
+  FloatBuffer gradient(float start) { return gradient(make(), start); }
+  FloatBuffer gradient(const WinogradConvolution& convolution, float start) {
     FloatBuffer sum = filled(static_cast<int64_t>(plain.size()), start);
     Scratch scratch(convolution.gradient_scratch_count());
     convolution.gradient(src.data(), diff_dst.data(), weights, sum.data(), scratch.data());
@@ -153,6 +160,11 @@ class WinogradTest : public testing::TestWithParam<std::tuple<int64_t, bool>> {
   Shape shape(int64_t n, int64_t in, int64_t out, int64_t size) const {
     return {n, in, out, size, block(), pooled()};
   }
+  // More than 2^20 transformed weights: threads share the points instead of the tiles. 33 images have tiles
+  // for more than one piece.
+  Shape shared_by_points(int64_t n, int64_t size) const {
+    return pooled() ? shape(n, 104, 107, size) : shape(n, 173, 176, size);
+  }
 };
 
 TEST_P(WinogradTest, EveryPassFollowsTheDefinition) {
@@ -173,20 +185,21 @@ TEST_P(WinogradTest, EveryPassFollowsTheDefinition) {
 
 // More channels than one product takes at a time.
 TEST_P(WinogradTest, ManyInputChannels) {
-  Problem problem(shape(1, 300, 8, 6));
+  Problem problem(shape(1, 300, 33, 6));
   const Plain wanted = problem.definition();
   expect_map(problem.shape.result(), problem.forward(), wanted.dst);
   expect_map(problem.shape.source(), problem.backward(), wanted.diff_src);
   EXPECT_LT(relative_error(problem.gradient(0).span(), wanted.gradient), kTolerance);
 }
 
-TEST_P(WinogradTest, EveryEpilogue) {
-  Problem problem(shape(2, 11, 13, pooled() ? 12 : 6));
+// Epilogues with these parts, on results and on gradients by the input.
+void expect_epilogues(Problem& problem, const std::function<bool(const EpilogueParts&)>& wanted_parts) {
   const Plain plain = problem.definition();
   for (const bool forward : {true, false}) {
     const Blocked target = forward ? problem.shape.result() : problem.shape.source();
     for (const EpilogueParts& parts : epilogue_parts({Op::none, Op::elu, Op::slope, Op::bend},
                                                      {Add::none, Add::map, Add::own_memory, Add::unpooled})) {
+      if (!wanted_parts(parts)) continue;
       SCOPED_TRACE(parts.text() + (forward ? ", forward" : ", backward"));
       EpilogueData data(parts, target);
       const Finished wanted = data.finish(forward ? plain.dst : plain.diff_src);
@@ -201,9 +214,20 @@ TEST_P(WinogradTest, EveryEpilogue) {
   }
 }
 
+TEST_P(WinogradTest, EveryEpilogue) {
+  Problem problem(shape(2, 11, 13, pooled() ? 12 : 6));
+  expect_epilogues(problem, [](const EpilogueParts&) { return true; });
+}
+
+TEST_P(WinogradTest, EpiloguesWhereThreadsSharePoints) {
+  Problem problem(shared_by_points(1, pooled() ? 12 : 6));
+  expect_epilogues(problem, [](const EpilogueParts& parts) { return parts.bias && parts.raw; });
+}
+
 TEST_P(WinogradTest, AnImagesBitsDependNeitherOnItsBatchNorOnThreads) {
   // The second has so many tiles that they are worked on in several pieces, whole ones for each thread.
-  for (const Shape& many : {shape(5, 12, 20, 12), shape(37, 96, 104, pooled() ? 16 : 8)}) {
+  for (const Shape& many : {shape(5, 12, 20, 12), shape(37, 96, 104, pooled() ? 16 : 8),
+                            shared_by_points(33, pooled() ? 10 : 5)}) {
     set_thread_count(1);
     Problem whole(many), single(many.with_n(1));
     const FloatBuffer dst = whole.forward(), diff_src = whole.backward();
@@ -239,9 +263,8 @@ TEST_P(WinogradTest, GradientOfEachThreadsOwnTiles) {
   }
 }
 
-// More than 2^20 transformed weights, and tiles in more than one piece.
 TEST_P(WinogradTest, GradientSharedByPoints) {
-  Problem problem(pooled() ? shape(33, 104, 104, 10) : shape(33, 173, 176, 5));
+  Problem problem(shared_by_points(33, pooled() ? 10 : 5));
   const int64_t step = 19;
   const Plain wanted(problem.shape, problem.src, problem.diff_dst, problem.plain, step);
   set_thread_count(1);
@@ -257,6 +280,23 @@ TEST_P(WinogradTest, GradientSharedByPoints) {
     set_thread_count(threads);
     EXPECT_TRUE(same_bits(problem.gradient(0).span(), found.span())) << threads << " threads";
   }
+}
+
+TEST_P(WinogradTest, WorksWithMoreOrFewerThreadsThanItWasMadeFor) {
+  Problem problem(shape(13, 12, 20, pooled() ? 24 : 12));
+  const FloatBuffer expected = problem.forward();
+  for (const int made_for : {1, 3})
+    for (const int threads : {1, 2, 4}) {
+      set_thread_count(made_for);
+      const WinogradConvolution convolution = problem.make();
+      const FloatBuffer gradient = problem.gradient(convolution, 0);
+      set_thread_count(threads);
+      FloatBuffer found = filled(problem.shape.result().count(), kUntouched);
+      problem.forward_into(convolution, found.data(), {});
+      EXPECT_TRUE(same_bits(found.span(), expected.span())) << made_for << ", " << threads;
+      EXPECT_TRUE(same_bits(problem.gradient(convolution, 0).span(), gradient.span()))
+          << made_for << ", " << threads;
+    }
 }
 
 TEST_P(WinogradTest, ChangedWeightsArePickedUp) {

@@ -145,6 +145,24 @@ def test_run_and_resume(folder, data):
     write_images(data)
 
 
+def test_exact_may_change(folder, data):
+    def train(name, *arguments):
+        expect(mdsm(PROGRAM, "train", *tiny_options(data, folder + name, 8), *arguments), 0)
+        return the_run(folder + name)
+
+    fast, exact, switched = train("/fast"), train("/exact", "--exact"), train("/switched", "--stop-after", "4")
+    expect(mdsm(PROGRAM, "train", "--resume", switched, "--exact"), 0, "done: 8 steps")
+    assert json.loads(content(switched, "options.json"))["exact"] is True
+    # The two ways differ in the last digits only, and the switch takes place at the resume.
+    weights = [content(run, "weights.safetensors") for run in (fast, exact, switched)]
+    assert len(set(weights)) == 3
+    for one, other in zip(curve(fast), curve(exact)):
+        assert abs(one["loss"] / other["loss"] - 1) < 1e-4, (one, other)
+    assert curve(switched)[0] == curve(fast)[0]
+    expect(mdsm(PROGRAM, "train", "--resume", switched, "--steps", "9", "--no-exact"), 0, "done: 9 steps")
+    expect(mdsm(PROGRAM, "train", "--resume", exact, "--steps", "9", "--engine", "torch"), 2, "--no-exact")
+
+
 def test_config_file(folder, data):
     path = folder + "/run.toml"
     with open(path, "w") as f:
@@ -207,7 +225,7 @@ def test_full_disk(folder, data):
 with tempfile.TemporaryDirectory() as temporary:
     images = temporary + "/images.npy"
     write_images(images)
-    for test in (test_run_and_resume, test_config_file, test_signals_and_lock, test_full_disk):
+    for test in (test_run_and_resume, test_exact_may_change, test_config_file, test_signals_and_lock, test_full_disk):
         begin = time.time()
         test(temporary, images)
         print(f"{test.__name__}: {time.time() - begin:.1f} s")

@@ -16,13 +16,14 @@ struct Fixture {
   Fixture(std::vector<std::string> arguments) : set("train", "") {
     set.add("data", data, "");
     set.add("flip", flip, "");
+    set.add("exact", exact, "");
     set.add("crop", crop, "");
     set.add("resize", resize, "");
     declare_train_options(set, options);
     set.parse(arguments);
   }
   std::string data;
-  bool flip = false;
+  bool flip = false, exact = false;
   int64_t crop = 0, resize = 0;
   TrainOptions options;
   OptionSet set;
@@ -84,6 +85,23 @@ TEST(Resume, TakesTheRecordedOptionsAndAllowsAFewChanges) {
   EXPECT_EQ(f.options.schedule.lr, 1e-4);
   EXPECT_EQ(f.options.clip, 1);
   EXPECT_EQ(options_hash(f.set.to_json()), options_hash(recorded));
+}
+
+TEST(Resume, MaySwitchExactOnAndOff) {
+  const json with = Fixture({"--data", "d", "--exact"}).set.to_json(),
+             without = Fixture({"--data", "d"}).set.to_json();
+  json from_before = without;  // of a program that had no such option
+  from_before.erase("exact");
+  const auto resumed = [](std::vector<std::string> arguments, const json& recorded) {
+    Fixture f(std::move(arguments));
+    apply_recorded(f.set, recorded, "options.json");
+    EXPECT_EQ(options_hash(f.set.to_json()), options_hash(recorded));
+    return f.exact;
+  };
+  EXPECT_TRUE(resumed({}, with));
+  EXPECT_FALSE(resumed({"--no-exact"}, with));
+  EXPECT_TRUE(resumed({"--exact"}, without));
+  EXPECT_FALSE(resumed({}, from_before));
 }
 
 TEST(Resume, RefusesOtherChangesByName) {

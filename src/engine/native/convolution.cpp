@@ -34,8 +34,9 @@ void ConvolutionWeights::set(const float* plain) {
 
 Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic, bool training)
     : shape_(shape),
-      winograd_gradient_(arithmetic == Arithmetic::fast && winograd_pays(shape)),
-      winograd_(winograd_gradient_ &&
+      // Of maps smaller than 4x4 too: oneDNN has only a slow reference for their weight gradients.
+      winograd_gradient_(arithmetic == Arithmetic::fast && shape.kernel != 1),
+      winograd_(winograd_gradient_ && winograd_pays(shape) &&
                 (!training || winograd_shape(shape, layout).tiles() >= kLeastTilesInTraining)),
       direct_(shape, layout),
       direct_pair_(doubled(shape), layout),

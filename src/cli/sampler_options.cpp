@@ -12,6 +12,7 @@ using nlohmann::json;
 using Names = std::vector<std::string>;
 
 constexpr double kMaxTemperature = 1e6;
+constexpr double kMaxStart = 3;  // noise that hides everything in an image of [0,1]
 
 // Which samplers an option belongs to; one that is not listed belongs to all.
 const std::map<std::string, Names>& owners() {
@@ -28,13 +29,13 @@ const std::map<std::string, Names>& owners() {
       {"burn-in", chains},
       {"accept", {"mala", "hmc"}},
       {"leapfrog", {"hmc"}},
-      {"start-sigma", {"annealed", "langevin", "mala", "hmc", "fast"}},
+      {"start-sigma", {"annealed", "langevin", "mala", "hmc"}},
       {"h0", {"fast"}},
       {"beta", {"fast"}},
       {"sigma-end", {"fast"}},
       {"hot", {"fast", "ode"}},
       {"method", {"ode"}},
-      {"sigma-max", {"ode"}},
+      {"sigma-max", {"fast", "ode"}},
       {"sigma-min", {"ode"}},
       {"rho", {"ode"}},
   };
@@ -101,24 +102,21 @@ void SamplerOptions::declare(OptionSet& options, const Names& samplers) {
         .range(0.01, 0.99);
     options.add("leapfrog", leapfrog_, "leapfrog steps a proposal").range(1, 10000);
   }
-  options
-      .add("start-sigma", start_sigma_,
-           "samples start at 0.5 + this times normal noise; other than 1 leaves the hot steps of fast out")
-      .range(0, 1000);
+  if (offered("start-sigma"))
+    options.add("start-sigma", start_sigma_, "samples start at 0.5 + this times normal noise").range(0, 1000);
   options.add("h0", h0_, "fast: share of the noise removed in the first step").range(0.0001, 1);
   options.add("beta", beta_, "fast: 1 puts no fresh noise in, 0 as much as was removed").range(0, 1);
   options.add("sigma-end", sigma_end_, "fast: noise level at which a sample is done").range(0, 1000);
   options
       .add("hot", hot_steps_,
-           "fast, ode: first steps that put back all the noise they remove, so that the start is forgotten; "
-           "ode: 20")
+           "fast, ode: first steps that put back all the noise they remove, so that the start is forgotten")
       .range(0, 1e7);
+  options
+      .add("sigma-max", sigma_max_,
+           "fast, ode: noise level of the start; by default the highest of the model's training, at most 3")
+      .range(1e-6, 1000);
   if (offered("method")) {
     options.add("method", method_, "ode: integration").choices({"euler", "heun"});
-    options
-        .add("sigma-max", sigma_max_,
-             "ode: first noise level, at most the highest of the training unless given")
-        .range(1e-6, 1000);
     options.add("sigma-min", sigma_min_, "ode: last noise level").range(1e-6, 1000);
     options.add("rho", rho_, "ode: 1 spaces the levels evenly, more puts them near the last").range(1, 100);
   }
@@ -130,15 +128,16 @@ bool SamplerOptions::uses(const std::string& option) const {
   return found == owners().end() || std::ranges::find(found->second, sampler_) != found->second.end();
 }
 
-// The network knows nothing about noise above what it was trained on, so ode does not start there.
+// The more noise, the sooner a start is forgotten; but the network knows nothing about noise above what it
+// was trained on.
 void SamplerOptions::take_noise_range(OptionSet& options, const Model& model) const {
   const json trained = model.info.value("trained", json());
-  if (sampler_ != "ode" || !trained.is_object() || !trained.contains("noise")) return;
+  if ((sampler_ != "fast" && sampler_ != "ode") || !trained.is_object() || !trained.contains("noise")) return;
   const json& noise = trained["noise"];
   for (const char* key : {"sigma_max", "sigma"})
     if (noise.is_object() && noise.contains(key) && noise[key].is_number())
-      if (const auto top = noise[key].get<double>(); top > sigma_min_ && top < sigma_max_)
-        options.set_default("sigma-max", fmt::format("{}", top));
+      if (const auto top = noise[key].get<double>(); top > sigma_min_)
+        options.set_default("sigma-max", fmt::format("{}", std::min(top, kMaxStart)));
 }
 
 void SamplerOptions::take_model_defaults(OptionSet& options, const Model& model) const {
@@ -260,7 +259,8 @@ FastOptions SamplerOptions::fast_options() const {
           .sigma_end = sigma_end_,
           .evaluations = steps_,
           .jump = jump_,
-          .hot = hot_steps_};
+          .hot = hot_steps_,
+          .sigma_max = sigma_max_};
 }
 
 OdeOptions SamplerOptions::ode_options() const {
@@ -274,7 +274,7 @@ OdeOptions SamplerOptions::ode_options() const {
 }
 
 std::optional<Tensor> SamplerOptions::start(const Spec& spec, std::span<const uint64_t> seeds) const {
-  if (sampler_ == "ode" || start_sigma_ == 1) return std::nullopt;
+  if (sampler_ == "fast" || sampler_ == "ode" || start_sigma_ == 1) return std::nullopt;
   return start_images(spec, seeds, start_sigma_);
 }
 

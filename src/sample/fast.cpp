@@ -17,6 +17,7 @@ void check(const FastOptions& options) {
   check_range(options.h0, 1e-4, 1, "h0");
   check_range(options.beta, 0, 1, "beta");
   check_positive(options.sigma_end, "sigma_end");
+  check_positive(options.sigma_max, "sigma_max");
   check_at_least(options.evaluations, 1, "evaluations");
   check_at_least(options.hot, 0, "hot");
 }
@@ -68,7 +69,7 @@ void take_finished(Chains& chains, Residuals& r, const FastOptions& options, int
 
 Samples run_blind(const Run& run, const FastOptions& options, const Residual& residual) {
   check(options);
-  Chains chains(run, 1, "use a smaller --h0");
+  Chains chains(run, options.sigma_max, "use a smaller --h0");
   Residuals r{Tensor(chains.x().shape), std::vector<float>(static_cast<size_t>(chains.rows()))};
   const int64_t most = options.evaluations - 1;  // steps; the last evaluation serves the jump
   const int64_t hot_steps = run.start ? 0 : std::min(options.hot, options.evaluations / 4);
@@ -85,7 +86,10 @@ Samples run_blind(const Run& run, const FastOptions& options, const Residual& re
     const double kept = hot ? 1 : 1 - options.beta * h;  // share of sigma that stays
     const double fresh = kept * kept - (1 - h) * (1 - h);
     chains.for_rows(step, [&](int64_t row) {
-      const double gamma = r.sigma[static_cast<size_t>(row)] * std::sqrt(std::max(fresh, 0.0));
+      // Hot steps keep the noise of the start, which is known: going by the estimate, its small error would
+      // add up from step to step.
+      const double sigma = hot ? options.sigma_max : r.sigma[static_cast<size_t>(row)];
+      const double gamma = sigma * std::sqrt(std::max(fresh, 0.0));
       return drift_and_diffuse(chains.x().image(row), r.d.view().image(row), static_cast<float>(-h),
                                static_cast<float>(gamma),
                                sample_stream(chains.seed(row), Draw::step, static_cast<uint64_t>(step)));

@@ -20,13 +20,16 @@
 namespace mdsm {
 
 struct FastOptions {
-  double h0 = 0.02;           // share of the residual removed in the first step, in (0, 1]
-  double beta = 0.1;          // 1: no fresh noise, 0: as much as was removed
-  double sigma_end = 0.05;    // done below this noise level
+  double h0 = 0.05;           // share of the residual removed in the first step, in (0, 1]
+  double beta = 0.3;          // 1: no fresh noise, 0: as much as was removed
+  double sigma_end = 0.1;     // done below this noise level
   int64_t evaluations = 100;  // most gradient evaluations a sample, the final jump's included
   bool jump = true;           // ends with x - d
-  int64_t hot = 10;           // hot steps; at most a quarter of evaluations
+  int64_t hot = 20;           // hot steps at sigma_max; at most a quarter of evaluations
+  double sigma_max =
+      1;  // noise of the start; images out of nothing are best from the highest of the training
 };
+// Without a given start, 0.5 + sigma_max n.
 Samples fast_blind(const Run& run, const FastOptions& options = {});
 
 enum class OdeMethod { euler, heun };

@@ -34,7 +34,7 @@ WITH_MASK = ["inpaint fast", "inpaint annealed", "missing"]
 
 # Numeric options of each base; every one is given every bad value.
 COMMON = "batch scale threads"
-FAST = "steps hot start-sigma h0 beta sigma-end"
+FAST = "steps hot sigma-max h0 beta sigma-end"
 PHASES = "eps temperature-high temperature-low steps-hot steps-cool steps-end start-sigma"
 FIT = "limit crop resize pad"
 NUMBERS = {
@@ -70,10 +70,10 @@ OWNED = {
     "sigma-end 0.1": "fast",
     "hot 3": "fast ode",
     "method euler": "ode",
-    "sigma-max 2": "ode",
+    "sigma-max 2": "fast ode",
     "sigma-min 0.1": "ode",
     "rho 3": "ode",
-    "start-sigma 2": "annealed langevin mala hmc fast",
+    "start-sigma 2": "annealed langevin mala hmc",
 }
 
 MODELS = ["empty", "four_bytes", "text", "absurd_length", "length_past_end", "no_json", "header_list", "deep_json",
@@ -234,8 +234,8 @@ def outputs():
         yield f"{base}: over results", done, pattern
         if command == "sample":
             pattern = "is .* there, but .* here"
-            yield f"{base}: resume another", done + ["--resume", "--start-sigma=3"] if base != "sample ode" else \
-                done + ["--resume"], pattern
+            other = "--sigma-max=2.5" if base in ("sample fast", "sample ode") else "--start-sigma=3"
+            yield f"{base}: resume another", done + ["--resume", other], pattern
             yield f"{base}: resume and force", changed(base, "--resume", "--force"), "exclude each other"
     for name, pattern in STORES.items():
         out = ["--out", f"{{bad}}/stores/{name}"]

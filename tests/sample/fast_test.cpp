@@ -66,6 +66,25 @@ TEST(Fast, PutsBackAsMuchNoiseAsBetaSays) {
   }
 }
 
+TEST(Fast, HotStepsKeepTheNoiseAlsoWhenItIsUnderestimated) {
+  // A residual of 0.8 times the noise: variance settles at v = (1 - 0.4)² v + 1 - 0.5², wherever it began.
+  PointEngine engine;
+  for (double& precision : engine.precision) precision *= 0.8;
+  const auto seeds = seeds_from(0, 100);
+  FastOptions options;
+  options.hot = 25, options.evaluations = 100;
+  double variance = 0;
+  const auto observer = [&](const StepReport& r) {
+    if (r.step != 25) return;
+    for (int64_t i = 0; i < r.x.shape.n; ++i)
+      for (size_t j = 0; j < kPixels; ++j)
+        variance += std::pow(r.x.image(i)[j] - engine.mean[j], 2) / (100.0 * kPixels);
+  };
+  fast_blind({engine, seeds, {}, observer}, options);
+  const double wanted = 0.75 / (1 - 0.36);
+  EXPECT_NEAR(variance, wanted, 5 * wanted * std::sqrt(2 / (100.0 * kPixels)));
+}
+
 TEST(Fast, EverySampleStopsOnItsOwn) {
   PointEngine engine;
   const auto seeds = seeds_from(0, 24);

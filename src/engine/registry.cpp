@@ -10,7 +10,8 @@ namespace mdsm {
 
 std::unique_ptr<Engine> make_engine(const EngineOptions& options, const Parameters& parameters) {
   if (options.engine == "torch" && options.exact)
-    fail_usage("leave it out (a resumed run: --no-exact), or use --engine native", "--exact has no meaning for the torch engine");
+    fail_usage("leave it out (a resumed run: --no-exact), or use --engine native",
+               "--exact has no meaning for the torch engine");
   if (options.engine == "torch") return make_torch_engine(parameters, options.device);
   if (options.engine == "check")
     return std::make_unique<CheckEngine>(make_native_engine(parameters, options.exact),

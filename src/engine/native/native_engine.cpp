@@ -18,6 +18,18 @@ namespace {
 constexpr int64_t kPiece = 128;
 constexpr size_t kPlansKept = 16;
 
+// A training batch is cut in halves until one needs no more working memory than this, but not below a
+// size whose products are too small to be fast (docs/design/engine.md).
+constexpr int64_t kTrainingFloats = 150 << 20;
+constexpr int64_t kLeastTrainingPiece = 32;
+
+int64_t training_piece(const Spec& spec, Layout layout, Arithmetic arithmetic, int64_t n) {
+  while (n > kLeastTrainingPiece &&
+         Plan(spec, layout, arithmetic, Mode::training, n).arena_count() > kTrainingFloats)
+    n = (n + 1) / 2;
+  return n;
+}
+
 class NativeEngine : public Engine {
  public:
   NativeEngine(const Parameters& parameters, Arithmetic arithmetic)
@@ -62,19 +74,19 @@ class NativeEngine : public Engine {
   }
 
   template <class Body>
-  void for_pieces(int64_t n, const Body& body) {
-    for (int64_t first = 0; first < n; first += kPiece) body(first, std::min(kPiece, n - first));
+  void for_pieces(int64_t n, int64_t piece, const Body& body) {
+    for (int64_t first = 0; first < n; first += piece) body(first, std::min(piece, n - first));
   }
 
   void energy_impl(ConstTensorView x, std::span<float> energy) override {
-    for_pieces(x.shape.n, [&](int64_t first, int64_t count) {
+    for_pieces(x.shape.n, kPiece, [&](int64_t first, int64_t count) {
       plan(Mode::energy, count)
           .energy(packed_, arena_.data(), x.images(first, count).data, energy.subspan(first, count));
     });
   }
 
   void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override {
-    for_pieces(x.shape.n, [&](int64_t first, int64_t count) {
+    for_pieces(x.shape.n, kPiece, [&](int64_t first, int64_t count) {
       plan(Mode::gradient, count)
           .gradient(packed_, arena_.data(), x.images(first, count).data, energy.subspan(first, count),
                     grad_x.images(first, count).data);
@@ -83,8 +95,17 @@ class NativeEngine : public Engine {
 
   void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                                std::span<float> residual, std::span<float> energy) override {
-    Plan& chosen = plan(Mode::training, x.shape.n);
-    chosen.objective(packed_, arena_.data(), x.data, noisy.data, weight, residual, energy, gradient_.span());
+    const int64_t n = x.shape.n;
+    if (n != training_batch_) {
+      training_piece_ = training_piece(spec(), layout_, arithmetic_, n);
+      training_batch_ = n;
+    }
+    for_pieces(n, training_piece_, [&](int64_t first, int64_t count) {
+      plan(Mode::training, count)
+          .objective(packed_, arena_.data(), x.images(first, count).data, noisy.images(first, count).data,
+                     weight.subspan(first, count), residual.subspan(first, count),
+                     energy.subspan(first, count), gradient_.span());
+    });
   }
 
   void zero_gradient_impl() override { std::fill_n(gradient_.data(), gradient_.size(), 0.0f); }
@@ -154,6 +175,7 @@ class NativeEngine : public Engine {
   NetworkWeights packed_;
   FloatBuffer ema_, m_, v_, gradient_;
   FloatBuffer arena_;
+  int64_t training_batch_ = 0, training_piece_ = 0;
   std::vector<std::unique_ptr<Plan>> plans_;
 };
 
@@ -184,11 +206,12 @@ NativeMemory native_memory(const Spec& spec, int64_t n) {
                native::Plan(spec, layout, native::Arithmetic::fast, mode, batch).arena_count());
   };
   const int64_t piece = std::min(n, native::kPiece);
-  // Weights, their average, two moments, the gradient; then the padded copy and two orders of it, 16/9 larger
-  // at most where 3x3 kernels are folded to 4x4.
-  const size_t parameters = sizeof(float) * static_cast<size_t>(parameter_count(spec)) * 10;
+  const int64_t training = native::training_piece(spec, layout, native::Arithmetic::fast, n);
+  // Weights, their average, two moments, the gradient; then Winograd's transforms for both directions, four
+  // times the size each, and orders of the direct convolutions.
+  const size_t parameters = sizeof(float) * static_cast<size_t>(parameter_count(spec)) * 16;
   return {parameters, bytes(native::Mode::energy, piece), bytes(native::Mode::gradient, piece),
-          bytes(native::Mode::training, n)};
+          bytes(native::Mode::training, training)};
 }
 
 }  // namespace mdsm

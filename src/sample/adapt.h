@@ -1,5 +1,5 @@
 // The step size of one chain, learnt from its own acceptance while it burns in: dual averaging (Nesterov; for
-// HMC by Hoffman & Gelman). Internal to this folder.
+// HMC by Hoffman & Gelman).
 #pragma once
 
 #include <algorithm>

@@ -61,7 +61,8 @@ class Outliers : public Command {
   DataOptions data_;
   FeatureOptions features_;
   ScoreOptions scores_;
-  std::string inside_, levels_ = "0.05,0.1,0.2,0.4,0.8", covariance_ = "full", out_ = "outliers";
+  std::string inside_, levels_ = "0,0.05,0.1,0.2,0.3,0.5,0.8,1.2,2", covariance_ = "full", kind_ = "both",
+                       out_ = "outliers";
   std::vector<std::string> outside_;
   int64_t seed_ = 0, fit_ = 0;
   bool force_ = false, json_ = false;
@@ -80,7 +81,9 @@ void Outliers::declare(OptionSet& options) {
   options.add("fit", fit_, "ordinary images that only fit the density models; 0 = half of them").range(0);
   declare_data_options(options, data_, {.source = false});
   options.group("Scores");
-  options.add("levels", levels_, "noise levels of the score norms, separated by commas").meta("LIST");
+  options.add("levels", levels_, "noise levels of the features, separated by commas").meta("LIST");
+  options.add("features", kind_, "at each level: score norms, denoising errors, or both")
+      .choices({"norms", "errors", "both"});
   options.add("draws", features_.draws, "of the noise; every feature is a mean over them").range(1, 65535);
   options.add("components", scores_.mixture.components, "Gaussians of the mixture").range(1, 1000);
   options.add("covariance", covariance_, "of each Gaussian").choices({"full", "diagonal"});
@@ -168,14 +171,14 @@ void Outliers::print(const json& found) const {
   fmt::print("in           {} images, {} more fit the density models; {}\n", found["n_in"].get<int64_t>(),
              found["n_fit"].get<int64_t>(), found["in"].get<std::string>());
   for (const json& group : found["out"]) fmt::print("out          {}\n", group.get<std::string>());
-  fmt::print(
-      "noise        sigma0 = {:g} for energy and objective, {} for the score norms; {} draw{}, seed {}\n",
-      found["sigma0"].get<double>(), levels_, features_.draws, features_.draws == 1 ? "" : "s", seed_);
-  fmt::print("density      mixture of {} ({} covariance); neighbours k = {}\n\n", scores_.mixture.components,
-             covariance_, scores_.neighbours);
-  fmt::print("{:<24} {:<12} {:>7}  95 % (DeLong)      n in  n out\n", "out", "score", "AUROC");
+  fmt::print("noise        sigma0 = {:g} for energy and objective, {} for the features; {} draw{}, seed {}\n",
+             found["sigma0"].get<double>(), levels_, features_.draws, features_.draws == 1 ? "" : "s", seed_);
+  fmt::print("density      of {}; mixture of {} ({} covariance); neighbours k = {}\n\n",
+             kind_ == "both" ? "norms and errors" : kind_, scores_.mixture.components, covariance_,
+             scores_.neighbours);
+  fmt::print("{:<28} {:<12} {:>7}  95 % (DeLong)      n in  n out\n", "out", "score", "AUROC");
   for (const json& row : found["table"])
-    fmt::print("{:<24} {:<12} {:>7.4f}  {:.4f} to {:.4f}  {:>5}  {:>5}\n", row["out"].get<std::string>(),
+    fmt::print("{:<28} {:<12} {:>7.4f}  {:.4f} to {:.4f}  {:>5}  {:>5}\n", row["out"].get<std::string>(),
                row["score"].get<std::string>(), row["auroc"].get<double>(), row["low"].get<double>(),
                row["high"].get<double>(), row["n_in"].get<int64_t>(), row["n_out"].get<int64_t>());
   fmt::print("\nwritten      {}\n", (fs::path(out_) / "outliers.json").string());
@@ -183,6 +186,9 @@ void Outliers::print(const json& found) const {
 
 int Outliers::run(OptionSet& options) {
   features_.levels = levels_of(levels_);
+  features_.kind = kind_ == "norms"    ? ScoreFeatures::norms
+                   : kind_ == "errors" ? ScoreFeatures::errors
+                                       : ScoreFeatures::both;
   features_.seed = scores_.mixture.seed = static_cast<uint64_t>(seed_);
   features_.batch = use_.batch;
   scores_.mixture.full = covariance_ == "full";
@@ -202,7 +208,7 @@ int Outliers::run(OptionSet& options) {
       permutation({static_cast<uint64_t>(seed_), Purpose::shuffle}, static_cast<uint32_t>(inside->size()));
   const OutlierFeatures all = features(*engine, *inside, "ordinary");
   const std::span<const uint32_t> rows(order);
-  const OutlierModel density(chosen(all, rows.first(static_cast<size_t>(fit))).norms, scores_);
+  const OutlierModel density(chosen(all, rows.first(static_cast<size_t>(fit))).score, scores_);
   const Group ordinary{inside_, inside->description(),
                        outlier_scores(chosen(all, rows.subspan(static_cast<size_t>(fit))), density)};
   std::vector<Group> strange;

@@ -17,10 +17,10 @@ double norm_squared(std::span<const float> values) {
   return sum;
 }
 
-// A stream for every image, noise level and draw.
-uint64_t noise_index(int64_t image, size_t level, int64_t draw) {
-  return (static_cast<uint64_t>(level + 1) << 56) | (static_cast<uint64_t>(draw) << 40) |
-         static_cast<uint64_t>(image);
+// A stream for every noise level and draw, the same for all images: what differs between images is then the
+// images alone.
+uint64_t noise_index(size_t level, int64_t draw) {
+  return (static_cast<uint64_t>(level + 1) << 56) | static_cast<uint64_t>(draw);
 }
 
 // One batch of images and what is computed of it.
@@ -35,12 +35,12 @@ class FeatureBatch {
 
   void evaluate(int64_t first, int64_t count, double sigma, size_t level, int64_t draw) {
     const TensorView x = noisy_.view().images(0, count);
+    std::vector<float> noise(static_cast<size_t>(x.shape.per_image()));
+    RandomStream(options_.seed, Purpose::added_noise, noise_index(level, draw)).fill_normal(noise);
     parallel_for(count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const auto to = x.image(i), from = clean_.view().image(i);
-        RandomStream(options_.seed, Purpose::added_noise, noise_index(first + i, level, draw))
-            .fill_normal(to);
-        for (size_t j = 0; j < to.size(); ++j) to[j] = from[j] + static_cast<float>(sigma) * to[j];
+        for (size_t j = 0; j < to.size(); ++j) to[j] = from[j] + static_cast<float>(sigma) * noise[j];
       }
     });
     const std::span<float> energy(energy_.data(), static_cast<size_t>(count));
@@ -79,6 +79,10 @@ void check(const FeatureOptions& options) {
 
 }  // namespace
 
+size_t feature_columns(const FeatureOptions& options) {
+  return options.levels.size() * (options.kind == ScoreFeatures::both ? 2 : 1);
+}
+
 int64_t evaluations_per_image(const FeatureOptions& options) {
   return options.draws * (1 + static_cast<int64_t>(options.levels.size()));
 }
@@ -88,12 +92,13 @@ OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const Feat
   check(options);
   check_fits(engine.spec(), data);
   const int64_t n = data.size(), size = std::clamp<int64_t>(options.batch, 1, n);
-  const size_t levels = options.levels.size();
+  const size_t levels = options.levels.size(), columns = feature_columns(options);
+  const bool norms = options.kind != ScoreFeatures::errors, errors = options.kind != ScoreFeatures::norms;
   const double sigma0 = engine.spec().sigma0, draws = static_cast<double>(options.draws);
   OutlierFeatures found;
   found.energy.resize(static_cast<size_t>(n));
   found.objective.resize(static_cast<size_t>(n));
-  found.norms = {static_cast<int64_t>(levels), std::vector<double>(static_cast<size_t>(n) * levels)};
+  found.score = {static_cast<int64_t>(columns), std::vector<double>(static_cast<size_t>(n) * columns)};
   FeatureBatch batch(engine, options, data.image_shape().with_n(size));
   int64_t evaluated = 0;
   for (int64_t first = 0; first < n; first += size) {
@@ -108,9 +113,12 @@ OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const Feat
       for (size_t level = 0; level < levels; ++level) {
         batch.evaluate(first, count, options.levels[level], level, draw);
         for (int64_t i = 0; i < count; ++i) {
-          const double norm = sigma0 * sigma0 * batch.gradient_norm(i);
-          found.norms.values[static_cast<size_t>(first + i) * levels + level] +=
-              std::log(std::max(norm, 1e-30)) / draws;
+          double* row = found.score.values.data() + static_cast<size_t>(first + i) * columns;
+          const auto add = [&](size_t column, double value) {
+            row[column] += std::log(std::max(value, 1e-30)) / draws;
+          };
+          if (norms) add(level, sigma0 * sigma0 * batch.gradient_norm(i));
+          if (errors) add(columns - levels + level, sigma0 * std::sqrt(batch.residual(i, sigma0)));
         }
       }
     }
@@ -122,49 +130,49 @@ OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const Feat
 
 OutlierFeatures chosen(const OutlierFeatures& from, std::span<const uint32_t> rows) {
   OutlierFeatures out;
-  out.norms.columns = from.norms.columns;
+  out.score.columns = from.score.columns;
   for (const uint32_t row : rows) {
     out.energy.push_back(from.energy[row]);
     out.objective.push_back(from.objective[row]);
-    const auto norms = from.norms.row(row);
-    out.norms.values.insert(out.norms.values.end(), norms.begin(), norms.end());
+    const auto features = from.score.row(row);
+    out.score.values.insert(out.score.values.end(), features.begin(), features.end());
   }
   return out;
 }
 
-OutlierModel::OutlierModel(const Table& norms, const ScoreOptions& options)
-    : mean_(static_cast<size_t>(norms.columns)),
-      scale_(static_cast<size_t>(norms.columns)),
+OutlierModel::OutlierModel(const Table& features, const ScoreOptions& options)
+    : mean_(static_cast<size_t>(features.columns)),
+      scale_(static_cast<size_t>(features.columns)),
       neighbours_(static_cast<size_t>(options.neighbours)) {
-  if (options.neighbours < 1 || norms.rows() < options.neighbours)
+  if (options.neighbours < 1 || features.rows() < options.neighbours)
     fail_usage("use fewer, or more images", "{} neighbours among {} fitting images", options.neighbours,
-               norms.rows());
-  const double n = static_cast<double>(norms.rows());
+               features.rows());
+  const double n = static_cast<double>(features.rows());
   const size_t d = mean_.size();
-  for (size_t i = 0; i < norms.values.size(); ++i) mean_[i % d] += norms.values[i] / n;
-  for (size_t i = 0; i < norms.values.size(); ++i)
-    scale_[i % d] += (norms.values[i] - mean_[i % d]) * (norms.values[i] - mean_[i % d]) / n;
+  for (size_t i = 0; i < features.values.size(); ++i) mean_[i % d] += features.values[i] / n;
+  for (size_t i = 0; i < features.values.size(); ++i)
+    scale_[i % d] += (features.values[i] - mean_[i % d]) * (features.values[i] - mean_[i % d]) / n;
   for (double& value : scale_) value = 1 / std::sqrt(std::max(value, 1e-24));
-  fitted_.columns = norms.columns;
-  for (int64_t i = 0; i < norms.rows(); ++i) {
-    const auto row = standardised(norms.row(i));
+  fitted_.columns = features.columns;
+  for (int64_t i = 0; i < features.rows(); ++i) {
+    const auto row = standardised(features.row(i));
     fitted_.values.insert(fitted_.values.end(), row.begin(), row.end());
   }
   mixture_ = GaussianMixture::fit(fitted_, options.mixture);
 }
 
-std::vector<double> OutlierModel::standardised(std::span<const double> norms) const {
-  std::vector<double> out(norms.size());
-  for (size_t j = 0; j < norms.size(); ++j) out[j] = (norms[j] - mean_[j]) * scale_[j];
+std::vector<double> OutlierModel::standardised(std::span<const double> features) const {
+  std::vector<double> out(features.size());
+  for (size_t j = 0; j < features.size(); ++j) out[j] = (features[j] - mean_[j]) * scale_[j];
   return out;
 }
 
-double OutlierModel::mixture_score(std::span<const double> norms) const {
-  return -mixture_.log_density(standardised(norms));
+double OutlierModel::mixture_score(std::span<const double> features) const {
+  return -mixture_.log_density(standardised(features));
 }
 
-double OutlierModel::neighbour_score(std::span<const double> norms) const {
-  const auto x = standardised(norms);
+double OutlierModel::neighbour_score(std::span<const double> features) const {
+  const auto x = standardised(features);
   std::vector<double> distances(static_cast<size_t>(fitted_.rows()));
   for (size_t i = 0; i < distances.size(); ++i) {
     const auto row = fitted_.row(static_cast<int64_t>(i));
@@ -176,13 +184,13 @@ double OutlierModel::neighbour_score(std::span<const double> norms) const {
 }
 
 std::vector<OutlierScore> outlier_scores(const OutlierFeatures& features, const OutlierModel& model) {
-  const int64_t n = features.norms.rows();
+  const int64_t n = features.score.rows();
   OutlierScore mixture{"mixture", std::vector<double>(static_cast<size_t>(n))};
   OutlierScore neighbours{"neighbours", std::vector<double>(static_cast<size_t>(n))};
   parallel_for(n, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      mixture.values[static_cast<size_t>(i)] = model.mixture_score(features.norms.row(i));
-      neighbours.values[static_cast<size_t>(i)] = model.neighbour_score(features.norms.row(i));
+      mixture.values[static_cast<size_t>(i)] = model.mixture_score(features.score.row(i));
+      neighbours.values[static_cast<size_t>(i)] = model.neighbour_score(features.score.row(i));
     }
   });
   return {{"energy", features.energy},

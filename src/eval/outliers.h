@@ -21,21 +21,27 @@
 
 namespace mdsm {
 
+// What the density models see at each noise level: score norms, denoising errors ‖x - x~ + sigma0²
+// grad_x(x~)‖ (how much of the noise the network mistakes), or both.
+enum class ScoreFeatures { norms, errors, both };
+
 struct FeatureOptions {
-  std::vector<double> levels = {0.05, 0.1, 0.2, 0.4, 0.8};  // of the noise for score norms
-  int64_t draws = 1;                                        // of the noise; every number is a mean over them
+  ScoreFeatures kind = ScoreFeatures::both;
+  std::vector<double> levels = {0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2};  // of the noise
+  int64_t draws = 1;    // of the noise; every number is a mean over them
   int64_t batch = 128;  // images computed at a time; makes no difference to the result
-  uint64_t seed = 0;    // image i of a set always gets the same noise
+  uint64_t seed = 0;    // of the noise, which is the same for all images
 };
 
 struct OutlierFeatures {
   std::vector<double> energy, objective;  // (N)
-  Table norms;                            // (N x levels), natural logarithms
+  Table score;  // (N x features), natural logarithms: norms at each level, then errors at each level
 };
 
 // done: images finished times evaluations each; may be empty.
 OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const FeatureOptions& options,
                                  const std::function<void(int64_t)>& done = {});
+size_t feature_columns(const FeatureOptions& options);
 int64_t evaluations_per_image(const FeatureOptions& options);
 
 // The rows named, in that order.
@@ -46,17 +52,17 @@ struct ScoreOptions {
   int64_t neighbours = 5;
 };
 
-// The density models on the score norms, in units of their spread over the fitting images.
+// The density models on these features, in units of their spread over the fitting images.
 class OutlierModel {
  public:
-  OutlierModel(const Table& norms, const ScoreOptions& options);
+  OutlierModel(const Table& features, const ScoreOptions& options);
 
-  double mixture_score(std::span<const double> norms) const;
-  double neighbour_score(std::span<const double> norms) const;
+  double mixture_score(std::span<const double> features) const;
+  double neighbour_score(std::span<const double> features) const;
   const GaussianMixture& mixture() const { return mixture_; }
 
  private:
-  std::vector<double> standardised(std::span<const double> norms) const;
+  std::vector<double> standardised(std::span<const double> features) const;
 
   std::vector<double> mean_, scale_;
   Table fitted_;

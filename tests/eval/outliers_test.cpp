@@ -40,15 +40,20 @@ TEST(Outliers, FeaturesAreTheirDefinitions) {
   FeatureOptions options;
   options.levels = {0, 0.5};
   options.draws = 200;
+  options.kind = ScoreFeatures::both;
   const auto found = outlier_features(engine, images, options);
-  ASSERT_EQ(found.norms.rows(), 5);
+  ASSERT_EQ(found.score.rows(), 5);
+  ASSERT_EQ(found.score.columns, 4);
   for (int64_t i = 0; i < 5; ++i) {
     double squares = 0;
     for (const float value : images.image(i)) squares += static_cast<double>(value) * value;
     const auto at = static_cast<size_t>(i);
     // Without noise, sigma0² grad_x = x; with it, ‖x + n/2‖ nearly; sigma0² a = 1 makes x - x~ + x~ = x.
-    EXPECT_NEAR(found.norms.row(i)[0], std::log(std::sqrt(squares)), 1e-5);
-    EXPECT_NEAR(found.norms.row(i)[1], std::log(std::sqrt(squares + 64 * 0.25)), 0.02);
+    EXPECT_NEAR(found.score.row(i)[0], std::log(std::sqrt(squares)), 1e-5);
+    EXPECT_NEAR(found.score.row(i)[1], std::log(std::sqrt(squares + 64 * 0.25)), 0.02);
+    // That error does not depend on the noise.
+    EXPECT_NEAR(found.score.row(i)[2], std::log(std::sqrt(squares)), 1e-5);
+    EXPECT_NEAR(found.score.row(i)[3], std::log(std::sqrt(squares)), 1e-5);
     EXPECT_NEAR(found.energy[at], 50 * (squares + 64 * 0.01), 0.02 * 50 * squares);
     EXPECT_NEAR(found.objective[at], 100 * squares, 0.1);
   }
@@ -62,7 +67,7 @@ TEST(Outliers, BatchMakesNoDifference) {
   const auto a = outlier_features(engine, images, one), b = outlier_features(engine, images, many);
   EXPECT_EQ(a.energy, b.energy);
   EXPECT_EQ(a.objective, b.objective);
-  EXPECT_EQ(a.norms.values, b.norms.values);
+  EXPECT_EQ(a.score.values, b.score.values);
 }
 
 // Outliers with weaker contrast have lower energy, the paper's failure; a density of the norms finds them,
@@ -70,9 +75,10 @@ TEST(Outliers, BatchMakesNoDifference) {
 TEST(Outliers, DensityOfNormsFindsBothSides) {
   Bowl engine;
   FeatureOptions options;
+  options.kind = ScoreFeatures::norms;
   const auto fit = outlier_features(engine, noise_images(400, 0.2, 1), options);
   const auto inside = outlier_features(engine, noise_images(200, 0.2, 2), options);
-  const OutlierModel model(fit.norms, {.mixture = {.components = 2}, .neighbours = 5});
+  const OutlierModel model(fit.score, {.mixture = {.components = 2}, .neighbours = 5});
   const auto ordinary = outlier_scores(inside, model);
   ASSERT_EQ(ordinary.size(), 4u);
   for (const double std : {0.05, 0.4}) {
@@ -99,7 +105,7 @@ TEST(Outliers, RefusesNonsense) {
   EXPECT_ERROR(outlier_features(engine, images, options), "noise level of -1");
   options.levels = {0.1};
   const auto found = outlier_features(engine, images, options);
-  EXPECT_ERROR(OutlierModel(found.norms, {.mixture = {}, .neighbours = 5}), "5 neighbours among 3");
+  EXPECT_ERROR(OutlierModel(found.score, {.mixture = {}, .neighbours = 5}), "5 neighbours among 3");
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ class LikelihoodCommand : public Command {
   Tensor starts(int64_t first, int64_t count) const;
   json parameters(const OptionSet& options, const Model& model) const;
   void prepare_folder() const;
+  [[noreturn]] void fail_stopped() const;
   void write(const json& found, const AisRun& run) const;
   void print(const Likelihood& found, const Reference& reference) const;
 
@@ -185,6 +186,13 @@ void LikelihoodCommand::prepare_folder() const {
   if (force_) fs::remove(state(), error);
 }
 
+void LikelihoodCommand::fail_stopped() const {
+  std::error_code error;
+  if (fs::exists(state(), error))
+    fail("the same call with --resume goes on", "stopped; the chains are kept in {}", out_);
+  fail("start it again", "stopped while the pilot chains were at work; nothing is kept");
+}
+
 void LikelihoodCommand::write(const json& found, const AisRun& run) const {
   write_file(fs::path(out_) / "likelihood.svg", annealing_plot(run, plan_));
   write_file(fs::path(out_) / "likelihood.json",
@@ -242,9 +250,9 @@ int LikelihoodCommand::run(OptionSet& options) {
   for (const auto& data : {images_, samples_})
     if (data) check_fits(spec, *data);
   const json how = parameters(options, model);
-  prepare_folder();
-  const auto engine = use_.make(model, std::max(use_.batch, plan_.pilots));
+  const auto engine = use_.make(model, std::max(std::min(use_.batch, plan_.chains), plan_.pilots));
   const Reference reference = make_reference();
+  prepare_folder();
   BridgeEngine bridge(*engine, reference);
   AisRun ais(
       bridge, plan_, [this](int64_t first, int64_t count) { return starts(first, count); }, how, state());
@@ -258,7 +266,7 @@ int LikelihoodCommand::run(OptionSet& options) {
       progress.update(r.done,
                       fmt::format("{}, beta {:.4g}, acceptance {:.2f}", r.phase, r.beta, r.acceptance));
     });
-    if (!finished) fail("the same call with --resume goes on", "stopped; the chains are kept in {}", out_);
+    if (!finished) fail_stopped();
   }
   Energies energies;
   if (images_) {

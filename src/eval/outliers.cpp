@@ -17,10 +17,14 @@ double norm_squared(std::span<const float> values) {
   return sum;
 }
 
-// A stream for every noise level and draw, the same for all images: what differs between images is then the
-// images alone.
-uint64_t noise_index(size_t level, int64_t draw) {
+// Of the features: a stream for every noise level and draw, the same for all images. What differs between
+// images is then the images alone, which makes the features sharper. Energy and objective are the paper's:
+// every image has noise of its own.
+uint64_t level_stream(size_t level, int64_t draw) {
   return (static_cast<uint64_t>(level + 1) << 56) | static_cast<uint64_t>(draw);
+}
+uint64_t image_stream(int64_t image, int64_t draw) {
+  return (static_cast<uint64_t>(draw) << 40) | static_cast<uint64_t>(image);
 }
 
 // One batch of images and what is computed of it.
@@ -33,14 +37,15 @@ class FeatureBatch {
 
   TensorView clean() { return clean_; }
 
-  void evaluate(int64_t first, int64_t count, double sigma, size_t level, int64_t draw) {
+  // stream(i): of the noise of image i of the batch.
+  template <class Stream>
+  void evaluate(int64_t first, int64_t count, double sigma, const Stream& stream) {
     const TensorView x = noisy_.view().images(0, count);
-    std::vector<float> noise(static_cast<size_t>(x.shape.per_image()));
-    RandomStream(options_.seed, Purpose::added_noise, noise_index(level, draw)).fill_normal(noise);
     parallel_for(count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const auto to = x.image(i), from = clean_.view().image(i);
-        for (size_t j = 0; j < to.size(); ++j) to[j] = from[j] + static_cast<float>(sigma) * noise[j];
+        RandomStream(options_.seed, Purpose::added_noise, stream(i)).fill_normal(to);
+        for (size_t j = 0; j < to.size(); ++j) to[j] = from[j] + static_cast<float>(sigma) * to[j];
       }
     });
     const std::span<float> energy(energy_.data(), static_cast<size_t>(count));
@@ -69,18 +74,31 @@ class FeatureBatch {
   std::vector<float> energy_;
 };
 
+// Where the error at each level goes, or -1. Without noise it is the score norm once more and left out.
+std::vector<int64_t> error_columns(const FeatureOptions& options) {
+  std::vector<int64_t> columns;
+  int64_t next = options.kind == ScoreFeatures::errors ? 0 : static_cast<int64_t>(options.levels.size());
+  for (const double level : options.levels)
+    columns.push_back(options.kind != ScoreFeatures::norms && level > 0 ? next++ : -1);
+  return columns;
+}
+
 void check(const FeatureOptions& options) {
   if (options.levels.empty() || options.levels.size() > 100)
     fail_usage("use 1 to 100", "{} noise levels", options.levels.size());
   for (const double level : options.levels)
     if (!(level >= 0 && level <= 1000)) fail_usage("use 0 to 1000", "a noise level of {}", level);
+  if (feature_columns(options) == 0)
+    fail_usage("use levels above 0", "denoising errors without noise are no features");
   if (options.draws < 1 || options.draws > 65535) fail_usage("use 1 to 65535", "{} draws", options.draws);
 }
 
 }  // namespace
 
 size_t feature_columns(const FeatureOptions& options) {
-  return options.levels.size() * (options.kind == ScoreFeatures::both ? 2 : 1);
+  size_t columns = options.kind == ScoreFeatures::errors ? 0 : options.levels.size();
+  for (const int64_t place : error_columns(options)) columns += place >= 0;
+  return columns;
 }
 
 int64_t evaluations_per_image(const FeatureOptions& options) {
@@ -93,7 +111,8 @@ OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const Feat
   check_fits(engine.spec(), data);
   const int64_t n = data.size(), size = std::clamp<int64_t>(options.batch, 1, n);
   const size_t levels = options.levels.size(), columns = feature_columns(options);
-  const bool norms = options.kind != ScoreFeatures::errors, errors = options.kind != ScoreFeatures::norms;
+  const std::vector<int64_t> places = error_columns(options);
+  const bool norms = options.kind != ScoreFeatures::errors;
   const double sigma0 = engine.spec().sigma0, draws = static_cast<double>(options.draws);
   OutlierFeatures found;
   found.energy.resize(static_cast<size_t>(n));
@@ -105,20 +124,22 @@ OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const Feat
     const int64_t count = std::min(size, n - first);
     for (int64_t i = 0; i < count; ++i) data.read(first + i, batch.clean().image(i));
     for (int64_t draw = 0; draw < options.draws; ++draw) {
-      batch.evaluate(first, count, sigma0, levels, draw);
+      batch.evaluate(first, count, sigma0, [&](int64_t i) { return image_stream(first + i, draw); });
       for (int64_t i = 0; i < count; ++i) {
         found.energy[static_cast<size_t>(first + i)] += batch.energy(i) / draws;
         found.objective[static_cast<size_t>(first + i)] += batch.residual(i, sigma0) / draws;
       }
       for (size_t level = 0; level < levels; ++level) {
-        batch.evaluate(first, count, options.levels[level], level, draw);
+        batch.evaluate(first, count, options.levels[level],
+                       [&](int64_t) { return level_stream(level, draw); });
         for (int64_t i = 0; i < count; ++i) {
           double* row = found.score.values.data() + static_cast<size_t>(first + i) * columns;
           const auto add = [&](size_t column, double value) {
             row[column] += std::log(std::max(value, 1e-30)) / draws;
           };
           if (norms) add(level, sigma0 * sigma0 * batch.gradient_norm(i));
-          if (errors) add(columns - levels + level, sigma0 * std::sqrt(batch.residual(i, sigma0)));
+          if (places[level] >= 0)
+            add(static_cast<size_t>(places[level]), sigma0 * std::sqrt(batch.residual(i, sigma0)));
         }
       }
     }

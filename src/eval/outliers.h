@@ -30,12 +30,12 @@ struct FeatureOptions {
   std::vector<double> levels = {0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2};  // of the noise
   int64_t draws = 1;    // of the noise; every number is a mean over them
   int64_t batch = 128;  // images computed at a time; makes no difference to the result
-  uint64_t seed = 0;    // of the noise, which is the same for all images
+  uint64_t seed = 0;    // of the noise; that of the features is the same for all images
 };
 
 struct OutlierFeatures {
   std::vector<double> energy, objective;  // (N)
-  Table score;  // (N x features), natural logarithms: norms at each level, then errors at each level
+  Table score;  // (N x features), natural logarithms: norms at each level, then errors at those above 0
 };
 
 // done: images finished times evaluations each; may be empty.

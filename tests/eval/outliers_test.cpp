@@ -43,7 +43,7 @@ TEST(Outliers, FeaturesAreTheirDefinitions) {
   options.kind = ScoreFeatures::both;
   const auto found = outlier_features(engine, images, options);
   ASSERT_EQ(found.score.rows(), 5);
-  ASSERT_EQ(found.score.columns, 4);
+  ASSERT_EQ(found.score.columns, 3);  // the error without noise is the norm again
   for (int64_t i = 0; i < 5; ++i) {
     double squares = 0;
     for (const float value : images.image(i)) squares += static_cast<double>(value) * value;
@@ -51,9 +51,7 @@ TEST(Outliers, FeaturesAreTheirDefinitions) {
     // Without noise, sigma0² grad_x = x; with it, ‖x + n/2‖ nearly; sigma0² a = 1 makes x - x~ + x~ = x.
     EXPECT_NEAR(found.score.row(i)[0], std::log(std::sqrt(squares)), 1e-5);
     EXPECT_NEAR(found.score.row(i)[1], std::log(std::sqrt(squares + 64 * 0.25)), 0.02);
-    // That error does not depend on the noise.
-    EXPECT_NEAR(found.score.row(i)[2], std::log(std::sqrt(squares)), 1e-5);
-    EXPECT_NEAR(found.score.row(i)[3], std::log(std::sqrt(squares)), 1e-5);
+    EXPECT_NEAR(found.score.row(i)[2], std::log(std::sqrt(squares)), 1e-5);  // whatever the noise
     EXPECT_NEAR(found.energy[at], 50 * (squares + 64 * 0.01), 0.02 * 50 * squares);
     EXPECT_NEAR(found.objective[at], 100 * squares, 0.1);
   }
@@ -103,6 +101,9 @@ TEST(Outliers, RefusesNonsense) {
   EXPECT_ERROR(outlier_features(engine, images, options), "0 noise levels");
   options.levels = {-1};
   EXPECT_ERROR(outlier_features(engine, images, options), "noise level of -1");
+  options.levels = {0};
+  options.kind = ScoreFeatures::errors;
+  EXPECT_ERROR(outlier_features(engine, images, options), "without noise are no features");
   options.levels = {0.1};
   const auto found = outlier_features(engine, images, options);
   EXPECT_ERROR(OutlierModel(found.score, {.mixture = {}, .neighbours = 5}), "5 neighbours among 3");

@@ -101,6 +101,35 @@ TEST(Ais, TheGapClosesWithMoreDistributions) {
   }
 }
 
+// Forward chains end as samples of the energy, reverse ones as samples of the reference.
+TEST(Ais, ChainsTravelFromOneEndToTheOther) {
+  OffsetGaussian engine(1, 8, 0.5, 0.1, 7);
+  BridgeEngine bridge(engine, reference_at(engine.spec(), 0.5, 0.35));
+  const auto betas = exponential_betas(100, 1e-3);
+  const std::vector<double> eps(100, 0.06);
+  const auto seeds = seeds_from(0, 200);
+  for (const Direction direction : {Direction::forward, Direction::reverse}) {
+    const bool forward = direction == Direction::forward;
+    AisBatch batch =
+        forward ? forward_batch(bridge, seeds) : reverse_batch(engine.exact_samples(seeds), seeds);
+    std::vector<int64_t> order;
+    anneal(bridge, betas, eps, {.leapfrog = 5}, batch, [&](const AisBatch&, const AisStep& step) {
+      order.push_back(step.distribution);
+      EXPECT_EQ(step.beta, betas[static_cast<size_t>(step.distribution)]);
+      return true;
+    });
+    ASSERT_EQ(order.size(), 100u);
+    EXPECT_EQ(order.front(), forward ? 1 : 100);
+    EXPECT_EQ(order.back(), forward ? 100 : 1);
+    double squares = 0;  // of the narrowest pixel about its mean
+    for (int64_t i = 0; i < 200; ++i) {
+      const double mean = forward ? 0.5 + 0.2 * std::sin(63.0) : 0.5;
+      squares += std::pow(batch.x.view().image(i)[63] - mean, 2) / 200;
+    }
+    EXPECT_NEAR(std::sqrt(squares), forward ? 0.1 : 0.35, forward ? 0.02 : 0.06);
+  }
+}
+
 // One distribution is plain importance sampling: log w = -(E - E_ref) at the start.
 TEST(Ais, OneDistributionIsImportanceSampling) {
   OffsetGaussian engine(1, 8, 0.5, 0.1, 7);

@@ -33,6 +33,9 @@ std::unique_ptr<Command> make_energy();
 std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_inpaint();
+std::unique_ptr<Command> make_likelihood();
+std::unique_ptr<Command> make_neighbours();
+std::unique_ptr<Command> make_outliers();
 std::unique_ptr<Command> make_restore();
 std::unique_ptr<Command> make_sample();
 

@@ -9,15 +9,6 @@
 namespace mdsm {
 namespace {
 
-void check_shape(const Engine& engine, const Dataset& data) {
-  if (data.size() < 1) fail("choose another source, split or limit", "{}: no images", data.description());
-  const Shape wanted = engine.spec().input(1), found = data.image_shape();
-  if (found != wanted)
-    fail("fit them with --pad, --crop, --resize or --colour",
-         "images of {}x{}x{} (channels, height, width) do not fit a model for {}x{}x{}", found.c, found.h,
-         found.w, wanted.c, wanted.h, wanted.w);
-}
-
 void add_noise(std::span<float> image, double level, uint64_t seed, int64_t index,
                std::vector<float>& noise) {
   noise.resize(image.size());
@@ -27,9 +18,18 @@ void add_noise(std::span<float> image, double level, uint64_t seed, int64_t inde
 
 }  // namespace
 
+void check_fits(const Spec& spec, const Dataset& data) {
+  if (data.size() < 1) fail("choose another source, split or limit", "{}: no images", data.description());
+  const Shape wanted = spec.input(1), found = data.image_shape();
+  if (found != wanted)
+    fail("fit them with --pad, --crop, --resize or --colour",
+         "images of {}x{}x{} (channels, height, width) do not fit a model for {}x{}x{}", found.c, found.h,
+         found.w, wanted.c, wanted.h, wanted.w);
+}
+
 Energies compute_energies(Engine& engine, const Dataset& data, const EnergyOptions& options,
                           const std::function<void(int64_t)>& done) {
-  check_shape(engine, data);
+  check_fits(engine.spec(), data);
   const int64_t n = data.size(), batch = std::clamp<int64_t>(options.batch, 1, n);
   const Shape one = data.image_shape();
   Energies result;

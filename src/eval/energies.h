@@ -21,6 +21,9 @@ struct Energies {
   std::vector<float> grad_x;  // (N,C,H,W) at the noisy images, +dE/dx; empty unless asked for
 };
 
+// Throws when there are no images, or images of another shape than the network's.
+void check_fits(const Spec& spec, const Dataset& data);
+
 // `done` is told the number of images finished after every batch; it may be empty.
 Energies compute_energies(Engine& engine, const Dataset& data, const EnergyOptions& options,
                           const std::function<void(int64_t)>& done = {});

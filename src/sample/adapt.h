@@ -1,7 +1,7 @@
 // The step size of one chain, learnt from its own acceptance while it burns in: stochastic approximation
 // (Robbins & Monro) of the logarithm, and the average of its late values (Polyak & Ruppert). Dual averaging
 // finds its way from a bad start a little sooner, but swings so widely that the average of the swings, put
-// through the bent curve of acceptance, ends well above the target. Internal to this folder.
+// through the bent curve of acceptance, ends well above the target.
 #pragma once
 
 #include <algorithm>

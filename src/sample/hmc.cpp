@@ -8,75 +8,15 @@
 #include "sample/chains.h"
 #include "sample/checks.h"
 #include "sample/schedule.h"
+#include "sample/transition.h"
 #include "sample/update.h"
 
 namespace mdsm {
 namespace {
 
-// A trajectory whose time is the same at every proposal can come back to where it began; leapfrog steps of
-// random length (within this share) prevent it.
-constexpr double kJitter = 0.2;
-
 bool one_temperature(std::span<const double> temperatures) {
   return std::ranges::all_of(temperatures, [&](double t) { return t == temperatures[0]; });
 }
-
-double hamiltonian(float energy, std::span<const float> velocity) {
-  return static_cast<double>(energy) + sum_of_squares(velocity) / 2;
-}
-
-// One proposal for all chains and the memory it needs.
-class Proposal {
- public:
-  Proposal(Engine& engine, const Shape& shape)
-      : engine_(engine),
-        x_(shape),
-        velocity_(shape),
-        grad_x_(shape),
-        energy_(static_cast<size_t>(shape.n)),
-        before_(static_cast<size_t>(shape.n)),
-        diverged_(static_cast<size_t>(shape.n)) {}
-
-  // Moves the proposal along its trajectory, starting from the chains' state with fresh velocities.
-  void make(Chains& chains, int64_t step, double temperature, std::span<const double> eps,
-            int64_t leapfrogs) {
-    std::ranges::copy(chains.x().values(), x_.data());
-    std::ranges::copy(chains.grad_x().values(), grad_x_.data());
-    std::ranges::copy(chains.energy(), energy_.begin());
-    const float scale = static_cast<float>(std::sqrt(temperature));
-    parallel_for(chains.rows(), rows_per_thread(x_.shape().per_image()), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const auto v = velocity_.view().image(row);
-        sample_stream(chains.seed(row), Draw::momentum, static_cast<uint64_t>(step)).fill_normal(v);
-        for (float& value : v) value *= scale;
-        before_[static_cast<size_t>(row)] = hamiltonian(chains.energy()[static_cast<size_t>(row)], v);
-      }
-    });
-    leapfrog(engine_, x_, velocity_, grad_x_, energy_, eps, leapfrogs, diverged_);
-  }
-
-  // min(1, exp(-dH/T)); at T = 0 only downhill.
-  double acceptance(int64_t row, double temperature) const {
-    const auto at = static_cast<size_t>(row);
-    if (diverged_[at]) return 0;
-    const double rise = hamiltonian(energy_[at], velocity_.view().image(row)) - before_[at];
-    if (!std::isfinite(rise)) return 0;
-    return rise <= 0 ? 1 : temperature > 0 ? std::exp(-rise / temperature) : 0;
-  }
-
-  void accept(Chains& chains, int64_t row) const {
-    std::ranges::copy(x_.view().image(row), chains.x().image(row).data());
-    std::ranges::copy(grad_x_.view().image(row), chains.grad_x().image(row).data());
-    chains.energy()[static_cast<size_t>(row)] = energy_[static_cast<size_t>(row)];
-  }
-
- private:
-  Engine& engine_;
-  Tensor x_, velocity_, grad_x_;
-  std::vector<float> energy_;
-  std::vector<double> before_;  // H at the start of the trajectory
-  std::vector<uint8_t> diverged_;
-};
 
 }  // namespace
 
@@ -123,7 +63,7 @@ Samples hmc(const Run& run, std::span<const double> temperatures, const HmcOptio
 
   Chains chains(run, 1, "use a smaller --eps");
   const auto n = static_cast<size_t>(chains.rows());
-  Proposal proposal(run.engine, chains.x().shape);
+  HmcTransition transition(run.engine, chains.x().shape);
   std::vector<StepSize> step_sizes(n, StepSize(options.eps, options.target));
   std::vector<double> eps(n), accepted(n);
   int64_t counted = 0;
@@ -134,24 +74,16 @@ Samples hmc(const Run& run, std::span<const double> temperatures, const HmcOptio
     if (fixed && step > burn_in) chains.record_draws();
     if (step == steps || chains.stop_asked()) break;
 
-    for (size_t i = 0; i < n; ++i) {
-      auto jitter = sample_stream(run.seeds[i], Draw::jitter, static_cast<uint64_t>(step));
-      const double share = options.leapfrog > 1 ? kJitter * (2 * jitter.uniform() - 1) : 0;
-      eps[i] = step_sizes[i].value() * (1 + share);
-    }
-    proposal.make(chains, step, t, eps, options.leapfrog);
+    for (size_t i = 0; i < n; ++i) eps[i] = step_sizes[i].value();
+    transition.run({chains.x(), chains.grad_x(), chains.energy(), run.seeds}, step, t, eps, options.leapfrog);
 
     // With burn-in all the way, the share is taken over the second half of it.
     const bool counts = step >= (burn_in < steps ? burn_in : steps / 2);
     counted += counts;
     for (size_t i = 0; i < n; ++i) {
-      const int64_t row = static_cast<int64_t>(i);
-      chains.count_evaluations(row, options.leapfrog);
-      const double a = proposal.acceptance(row, t);
-      const bool yes = sample_stream(run.seeds[i], Draw::accept, static_cast<uint64_t>(step)).uniform() < a;
-      if (yes) proposal.accept(chains, row);
-      if (counts) accepted[i] += yes;
-      if (step < burn_in && t > 0) step_sizes[i].learn(a);
+      chains.count_evaluations(static_cast<int64_t>(i), options.leapfrog);
+      if (counts) accepted[i] += transition.accepted()[i];
+      if (step < burn_in && t > 0) step_sizes[i].learn(transition.acceptance()[i]);
       if (step + 1 == burn_in) step_sizes[i].freeze();
     }
   }

@@ -82,7 +82,7 @@ std::vector<double> make_schedule(const ScheduleOptions& options) {
   return schedule;
 }
 
-std::vector<double> parse_schedule(const std::string& text, const std::string& name) {
+std::vector<double> parse_schedule(const std::string& text, const std::string& name, const char* what) {
   std::vector<double> schedule;
   std::istringstream lines(text);
   std::string line, word;
@@ -94,12 +94,12 @@ std::vector<double> parse_schedule(const std::string& text, const std::string& n
       char* end = nullptr;
       const double value = std::strtod(word.c_str(), &end);
       if (end != word.c_str() + word.size() || !std::isfinite(value) || value < 0)
-        fail("write one finite temperature of at least 0 a line", "{}:{}: {} is no temperature", name, number,
-             word.substr(0, 40));
+        fail(fmt::format("write one finite {} of at least 0 a line", what), "{}:{}: {} is no {}", name,
+             number, word.substr(0, 40), what);
       schedule.push_back(value);
     }
   }
-  if (schedule.empty()) fail("write one temperature a line", "{}: no temperatures", name);
+  if (schedule.empty()) fail(fmt::format("write one {} a line", what), "{}: no {}s", name, what);
   check_steps(static_cast<int64_t>(schedule.size()), name.c_str());
   return schedule;
 }

@@ -27,7 +27,8 @@ std::vector<double> make_schedule(const ScheduleOptions& options);
 std::vector<double> constant_schedule(double temperature, int64_t steps);
 
 // One temperature a line (or several, separated by spaces or commas); empty lines and # comments are skipped.
-// `name` is for messages.
-std::vector<double> parse_schedule(const std::string& text, const std::string& name);
+// `name` and `what` are for messages.
+std::vector<double> parse_schedule(const std::string& text, const std::string& name,
+                                   const char* what = "temperature");
 
 }  // namespace mdsm

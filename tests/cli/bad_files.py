@@ -247,6 +247,13 @@ def bad_runs(folder, good_run):
     copy_run("state_cut", lambda file, c: c[:len(c) // 2] if "state" in file else c)
 
 
+def old_results(folder):
+    """Folders with results that nobody asked to replace, and a run that was never finished."""
+    for name in ("likelihood", "outliers", "neighbours"):
+        write(folder, f"done/{name}.json", b"{}")
+    write(folder, "unfinished/state.safetensors", b"half a thought")
+
+
 def make_all(folder, good_model, good_run, marker):
     bad_npy(folder)
     bad_idx(folder)
@@ -256,5 +263,6 @@ def make_all(folder, good_model, good_run, marker):
     bad_state_dicts(folder, good_model, marker)
     bad_configs(folder)
     bad_runs(folder, good_run)
+    old_results(folder)
     write(folder, "a_file", b"in the way")
     os.mkfifo(os.path.join(folder, "pipe"))

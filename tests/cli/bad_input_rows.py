@@ -2,6 +2,8 @@
 line on standard error must match. In arguments, {bad} is the folder of spoiled files and {good} that of good
 ones with {good_run} in it; a row's words are split at spaces."""
 
+from bad_measure_rows import MEASURE_ROWS
+
 TRAIN = "train --data {good}/images.npy --net res6 --width 4 --batch 2 --steps 2 --outdir {out}"
 ENERGY = "energy --data {good}/images.npy --model"
 MODEL = "{good}/model.safetensors"
@@ -162,4 +164,6 @@ ROWS = [
     ("export of nothing", "export {bad}/none.safetensors {out}/m.pt", 1, "none.safetensors: no such file"),
     ("export of a non-model", "export {bad}/models/text.safetensors {out}/m.pt", 1, "text.safetensors"),
     ("export to where no folder is", f"export {MODEL} {{bad}}/none/m.pt", 1, "none/m.pt"),
+    # likelihood, outliers, neighbours
+    *MEASURE_ROWS,
 ]

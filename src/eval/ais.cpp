@@ -1,0 +1,210 @@
+#include "eval/ais.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/threads.h"
+#include "sample/adapt.h"
+#include "sample/schedule.h"
+#include "sample/transition.h"
+
+namespace mdsm {
+namespace {
+
+constexpr double kSmoothing = 0.02;  // of the path: the window over which pilot steps are averaged
+constexpr int64_t kWarmUp = 30;      // transitions of pilot chains before they set out
+
+// The chains of a batch with energy and gradient of the model at each, so that a change of beta costs no
+// evaluation.
+class PathChains {
+ public:
+  PathChains(BridgeEngine& bridge, AisBatch& batch)
+      : bridge_(bridge),
+        batch_(batch),
+        transition_(bridge, batch.x.shape()),
+        grad_x_(batch.x.shape()),
+        target_gradient_(batch.x.shape()),
+        energy_(batch.seeds.size()) {
+    bridge.evaluate_target(batch.x);
+    target_energy_.assign(bridge.target_energy().begin(), bridge.target_energy().end());
+    std::ranges::copy(bridge.target_gradient().values(), target_gradient_.data());
+    for (size_t i = 0; i < target_energy_.size(); ++i)
+      if (!std::isfinite(target_energy_[i]))
+        fail("check the model and the start of the chains", "the energy of chain {} is {}", i,
+             target_energy_[i]);
+  }
+
+  std::span<const float> target_energy() const { return target_energy_; }
+  std::span<const double> acceptance() const { return transition_.acceptance(); }
+
+  void transition(double beta, std::span<const double> eps, int64_t number, int64_t leapfrogs) {
+    bridge_.set_beta(beta);
+    parallel_for(batch_.x.shape().n, 2, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        energy_[static_cast<size_t>(i)] =
+            bridge_.mix(batch_.x.view().image(i), target_energy_[static_cast<size_t>(i)],
+                        target_gradient_.view().image(i), grad_x_.view().image(i));
+    });
+    transition_.run({batch_.x, grad_x_, energy_, batch_.seeds}, number, 1, eps, leapfrogs);
+    for (size_t i = 0; i < batch_.seeds.size(); ++i) {
+      if (!transition_.accepted()[i]) continue;
+      const auto row = static_cast<int64_t>(i);
+      ++batch_.accepted[i];
+      target_energy_[i] = bridge_.target_energy()[i];
+      std::ranges::copy(bridge_.target_gradient().image(row), target_gradient_.view().image(row).data());
+    }
+  }
+
+  // log w -= (beta step)(E - E_ref). Returns the mean of E - E_ref.
+  double weigh(double step) {
+    double sum = 0;
+    for (size_t i = 0; i < batch_.seeds.size(); ++i) {
+      const auto x = batch_.x.view().image(static_cast<int64_t>(i));
+      const double difference = target_energy_[i] - bridge_.reference().energy(x);
+      batch_.log_weight[i] -= step * difference;
+      sum += difference;
+    }
+    return sum / static_cast<double>(batch_.seeds.size());
+  }
+
+ private:
+  BridgeEngine& bridge_;
+  AisBatch& batch_;
+  HmcTransition transition_;
+  Tensor grad_x_, target_gradient_;
+  std::vector<float> energy_, target_energy_;
+};
+
+void check_betas(std::span<const double> betas) {
+  if (betas.size() < 2 || betas.front() != 0 || betas.back() != 1)
+    fail("this is a bug in the caller", "a path of {} distributions that does not go from 0 to 1",
+         betas.size());
+}
+
+AisBatch empty_batch(Direction direction, Tensor x, std::vector<uint64_t> seeds) {
+  AisBatch batch{direction, std::move(seeds), 0, std::move(x), {}, {}, {}};
+  const size_t n = batch.seeds.size();
+  if (n == 0 || static_cast<int64_t>(n) != batch.x.shape().n)
+    fail("this is a bug in the caller", "{} chains, but {} starts", n, batch.x.shape().n);
+  batch.log_weight.resize(n);
+  batch.accepted.resize(n);
+  return batch;
+}
+
+// Moving average over a window of a share of the path.
+std::vector<double> smoothed(const std::vector<double>& values) {
+  const auto n = static_cast<int64_t>(values.size());
+  const auto half = static_cast<int64_t>(std::ceil(kSmoothing * static_cast<double>(n) / 2));
+  std::vector<double> out(values.size());
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t first = std::max<int64_t>(0, i - half), last = std::min(n - 1, i + half);
+    for (int64_t j = first; j <= last; ++j) out[static_cast<size_t>(i)] += values[static_cast<size_t>(j)];
+    out[static_cast<size_t>(i)] /= static_cast<double>(last - first + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+const char* to_string(Direction direction) { return direction == Direction::forward ? "forward" : "reverse"; }
+
+std::vector<double> exponential_betas(int64_t distributions, double first) {
+  if (distributions < 1) fail_usage("use at least one", "{} distributions", distributions);
+  if (!(first > 0 && first < 1)) fail_usage("use a number between 0 and 1", "a first beta of {}", first);
+  std::vector<double> betas{0};
+  for (int64_t k = 1; k < distributions; ++k)
+    betas.push_back(
+        std::pow(first, static_cast<double>(distributions - k) / static_cast<double>(distributions - 1)));
+  betas.push_back(1);
+  return betas;
+}
+
+std::vector<double> linear_betas(int64_t distributions) {
+  if (distributions < 1) fail_usage("use at least one", "{} distributions", distributions);
+  std::vector<double> betas;
+  for (int64_t k = 0; k <= distributions; ++k)
+    betas.push_back(static_cast<double>(k) / static_cast<double>(distributions));
+  return betas;
+}
+
+std::vector<double> parse_betas(const std::string& text, const std::string& name) {
+  std::vector<double> betas = parse_schedule(text, name, "beta");
+  for (size_t i = 0; i < betas.size(); ++i) {
+    if (betas[i] > 1) fail("write numbers from 0 to 1", "{}: a beta of {}", name, betas[i]);
+    if (i > 0 && betas[i] <= betas[i - 1])
+      fail("write them from 0 up to 1", "{}: {} after {}", name, betas[i], betas[i - 1]);
+  }
+  if (betas.front() > 0) betas.insert(betas.begin(), 0);
+  if (betas.back() < 1) betas.push_back(1);
+  return betas;
+}
+
+AisBatch forward_batch(const BridgeEngine& bridge, std::vector<uint64_t> seeds) {
+  Tensor x(bridge.spec().input(static_cast<int64_t>(seeds.size())));
+  for (int64_t i = 0; i < x.shape().n; ++i)
+    bridge.reference().sample(seeds[static_cast<size_t>(i)], x.view().image(i));
+  return empty_batch(Direction::forward, std::move(x), std::move(seeds));
+}
+
+AisBatch reverse_batch(Tensor start, std::vector<uint64_t> seeds) {
+  return empty_batch(Direction::reverse, std::move(start), std::move(seeds));
+}
+
+void anneal(BridgeEngine& bridge, std::span<const double> betas, std::span<const double> eps,
+            const AisOptions& options, AisBatch& batch, const AisObserver& observer) {
+  check_betas(betas);
+  const auto total = static_cast<int64_t>(betas.size()) - 1;
+  const bool forward = batch.direction == Direction::forward;
+  if (batch.done >= total) return;
+  PathChains chains(bridge, batch);
+  if (batch.done == 0)
+    batch.start_energy.assign(chains.target_energy().begin(), chains.target_energy().end());
+  std::vector<double> steps(batch.seeds.size());
+  while (batch.done < total) {
+    const int64_t k = forward ? batch.done + 1 : total - batch.done;
+    const auto at = static_cast<size_t>(k);
+    std::ranges::fill(steps, eps[at - 1]);
+    AisStep step{k, betas[at], 0, 0};
+    if (forward) step.difference = chains.weigh(betas[at] - betas[at - 1]);
+    chains.transition(betas[at], steps, k, options.leapfrog);
+    if (!forward) step.difference = chains.weigh(betas[at] - betas[at - 1]);
+    for (const double a : chains.acceptance()) step.acceptance += a / static_cast<double>(steps.size());
+    ++batch.done;
+    if (observer && !observer(batch, step)) return;
+  }
+}
+
+std::vector<double> pilot_steps(BridgeEngine& bridge, std::span<const double> betas,
+                                const AisOptions& options, AisBatch batch,
+                                const std::function<bool(int64_t)>& done) {
+  check_betas(betas);
+  const auto total = static_cast<int64_t>(betas.size()) - 1;
+  PathChains chains(bridge, batch);
+  const size_t n = batch.seeds.size();
+  std::vector<StepSize> sizes(n, StepSize(options.eps, options.target));
+  std::vector<double> steps(n), tried(static_cast<size_t>(total));  // tried: mean logarithms
+  const auto visit = [&](int64_t k, int64_t number) {
+    for (size_t i = 0; i < n; ++i) steps[i] = sizes[i].value();
+    chains.transition(betas[static_cast<size_t>(k)], steps, number, options.leapfrog);
+    double mean = 0;
+    for (size_t i = 0; i < n; ++i) {
+      sizes[i].learn(chains.acceptance()[i]);
+      mean += std::log(sizes[i].value()) / static_cast<double>(n);
+    }
+    return mean;
+  };
+  const bool forward = batch.direction == Direction::forward;
+  // The first guess may be far off: some transitions where the way begins.
+  for (int64_t i = 0; i < kWarmUp; ++i) visit(forward ? 1 : total, total + 1 + i);
+  for (int64_t i = 0; i < total; ++i) {
+    const int64_t k = forward ? i + 1 : total - i;
+    tried[static_cast<size_t>(k) - 1] = visit(k, k);
+    if (done && !done(i + 1)) break;
+  }
+  std::vector<double> eps = smoothed(tried);
+  for (double& value : eps) value = std::exp(value);
+  return eps;
+}
+
+}  // namespace mdsm

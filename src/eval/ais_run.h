@@ -1,0 +1,79 @@
+// A whole run of annealed importance sampling: pilot chains, then the chains of both directions batch by
+// batch, with a checkpoint from which a killed run goes on bit for bit. Knows no files but that one.
+#pragma once
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/files.h"
+#include "eval/ais.h"
+
+namespace mdsm {
+
+struct AisPlan {
+  std::vector<double> betas;
+  AisOptions options;
+  bool forward = true, reverse = true;
+  int64_t chains = 16;  // in each direction
+  int64_t pilots = 4;   // chains in each direction that learn the leapfrog steps; 0 keeps options.eps
+  int64_t batch = 64;   // chains computed at a time; makes no difference to the result
+  uint64_t seed = 0;
+
+  int64_t distributions() const { return static_cast<int64_t>(betas.size()) - 1; }
+};
+
+// What the chains of one direction gave; all but the last two lists have an entry for every chain.
+struct AisChains {
+  std::vector<double> log_weight, start_energy;
+  std::vector<int64_t> accepted;
+  std::vector<double> difference, acceptance;  // (K) sums over the chains, for plots
+};
+
+class AisRun {
+ public:
+  // Start of reverse chains [first, first + count); the pilots' come after those of the chains.
+  using Starts = std::function<Tensor(int64_t first, int64_t count)>;
+
+  // parameters: all that the result depends on; a checkpoint of others is refused. state may be empty: none.
+  AisRun(BridgeEngine& bridge, AisPlan plan, Starts starts, nlohmann::json parameters, fs::path state);
+
+  void resume();  // reads the checkpoint; throws when it is missing, damaged or of other parameters
+
+  struct Report {
+    const char* phase = "";       // "pilot", "forward", "reverse"
+    int64_t done = 0, total = 0;  // transitions times chains, of pilots and chains
+    double beta = 0, acceptance = 0;
+  };
+  using Observer = std::function<void(const Report&)>;
+  // False when `stop` ended it; the checkpoint is then up to date. Saves every `seconds`.
+  bool run(const std::atomic<bool>& stop, double seconds, const Observer& observer);
+
+  const std::vector<double>& eps() const { return eps_; }  // (K)
+  const AisChains& chains(Direction direction) const {
+    return direction == Direction::forward ? forward_ : reverse_;
+  }
+  uint64_t chain_seed(Direction direction, int64_t chain) const;
+
+ private:
+  bool run_direction(Direction direction, const std::atomic<bool>& stop, double seconds,
+                     const Observer& observer);
+  AisBatch pilot_batch(Direction direction) const;
+  bool pilot(const std::atomic<bool>& stop, const Observer& observer);
+  void begin_batch(Direction direction);
+  void take(AisChains& chains);
+  int64_t work_total() const;
+  int64_t work_done() const;
+  void save() const;
+
+  BridgeEngine& bridge_;
+  AisPlan plan_;
+  Starts starts_;
+  nlohmann::json parameters_;
+  fs::path state_;
+  std::vector<double> eps_;
+  AisChains forward_, reverse_;
+  AisBatch batch_;  // at work; none when it has no seeds
+};
+
+}  // namespace mdsm

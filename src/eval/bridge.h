@@ -1,0 +1,64 @@
+// The path between a Gaussian whose normaliser is known and a model whose normaliser is not:
+// E_beta = (1 - beta) E_ref + beta E. The bridge is an engine like any other, so the samplers move along it.
+#pragma once
+
+#include <vector>
+
+#include "data/dataset.h"
+#include "engine/engine.h"
+
+namespace mdsm {
+
+// An isotropic Gaussian over images, normalised: exp(-energy) integrates to 1.
+struct Reference {
+  std::vector<float> mean;  // (C,H,W)
+  double std = 1;
+
+  double energy(std::span<const float> x) const;
+  void sample(uint64_t seed, std::span<float> out) const;
+};
+
+// A constant mean; std 0 takes the root mean square deviation of the images from it.
+Reference constant_reference(const Dataset& images, double value, double std = 0);
+// The mean image.
+Reference mean_reference(const Dataset& images, double std = 0);
+
+class BridgeEngine : public Engine {
+ public:
+  BridgeEngine(Engine& target, const Reference& reference);
+
+  std::string name() const override { return "bridge to " + target_.name(); }
+  void set_beta(double beta) { beta_ = beta; }
+  double beta() const { return beta_; }
+  const Reference& reference() const { return reference_; }
+
+  // Energy and gradient of the model alone at the last point evaluated, (N) and (N,C,H,W).
+  std::span<const float> target_energy() const { return target_energy_; }
+  ConstTensorView target_gradient() const { return target_gradient_; }
+  void evaluate_target(ConstTensorView x);
+  // E_beta and its gradient at one image from those of the model.
+  float mix(std::span<const float> x, float target_energy, std::span<const float> target_gradient,
+            std::span<float> grad_x) const;
+
+ private:
+  void energy_impl(ConstTensorView x, std::span<float> energy) override;
+  void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override;
+  [[noreturn]] static void fail_training();
+  void objective_gradient_impl(ConstTensorView, ConstTensorView, std::span<const float>, std::span<float>,
+                               std::span<float>) override {
+    fail_training();
+  }
+  void zero_gradient_impl() override { fail_training(); }
+  double gradient_norm_impl() override { fail_training(); }
+  void optimiser_step_impl(const AdamStep&) override { fail_training(); }
+  void read_impl(StateVector, std::span<float>) const override { fail_training(); }
+  void write_impl(StateVector, std::span<const float>) override { fail_training(); }
+
+  Engine& target_;
+  Reference reference_;
+  double beta_ = 0;
+  std::vector<float> target_energy_;
+  Tensor target_gradient_;
+};
+
+}  // namespace mdsm

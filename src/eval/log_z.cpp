@@ -1,0 +1,54 @@
+#include "eval/log_z.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "core/error.h"
+
+namespace mdsm {
+
+double log_mean_exp(std::span<const double> values) {
+  const double top = *std::ranges::max_element(values);
+  double sum = 0;
+  for (const double value : values) sum += std::exp(value - top);
+  return top + std::log(sum / static_cast<double>(values.size()));
+}
+
+Mean mean_of(std::span<const double> values) {
+  Mean result{static_cast<int64_t>(values.size()), 0, 0};
+  const double n = static_cast<double>(values.size());
+  for (const double value : values) result.mean += value / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
+  if (values.size() > 1) result.error = std::sqrt(squares / (n - 1) / n);
+  return result;
+}
+
+LogZ estimate_log_z(std::span<const double> log_weights, Direction direction) {
+  if (log_weights.empty()) fail("run at least one chain", "no chains");
+  const double sign = direction == Direction::forward ? 1 : -1, n = static_cast<double>(log_weights.size());
+  const Mean mean = mean_of(log_weights);
+  LogZ z{direction, mean.n, mean.mean, mean.error, mean.error * std::sqrt(n), 0, 0, 0};
+  std::vector<double> logs;
+  for (const double value : log_weights) logs.push_back(sign * value);
+  const double level = log_mean_exp(logs);
+  z.estimate = sign * level;
+  double squares = 0, spread = 0;  // of weights whose mean is 1
+  for (const double value : logs) {
+    const double w = std::exp(value - level);
+    squares += w * w;
+    spread += (w - 1) * (w - 1);
+  }
+  z.ess = n * n / squares;
+  if (log_weights.size() > 1) z.estimate_error = std::sqrt(spread / (n - 1) / n);
+  return z;
+}
+
+BitsPerDim bits_per_dim(double log_p, int64_t dimensions) {
+  const double bits = -log_p / (static_cast<double>(dimensions) * std::numbers::ln2);
+  return {bits, bits + std::log2(255.0)};
+}
+
+}  // namespace mdsm

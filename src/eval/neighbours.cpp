@@ -1,0 +1,234 @@
+#include "eval/neighbours.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+
+#include "core/error.h"
+#include "core/threads.h"
+#include "eval/log_z.h"
+#include "eval/products.h"
+
+namespace mdsm {
+namespace {
+
+constexpr int64_t kPanels = 4;      // panels packed at a time: they stay in the second-level cache
+constexpr int64_t kSpare = 16;      // candidates beyond k that are looked at again in double
+constexpr double kRounding = 6e-8;  // half a unit in the last place of a float
+
+double squared_norm(std::span<const float> x) {
+  double sum = 0;
+  for (const float value : x) sum += static_cast<double>(value) * value;
+  return sum;
+}
+
+double squared_distance(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - b[i];
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+struct Candidate {
+  double distance;  // squared
+  int64_t index;
+  bool operator<(const Candidate& other) const {
+    return distance != other.distance ? distance < other.distance : index < other.index;
+  }
+};
+
+// The best few seen so far, worst on top.
+class Best {
+ public:
+  explicit Best(size_t most) : most_(most) {}
+  void offer(const Candidate& candidate) {
+    if (heap_.size() == most_ && !(candidate < heap_.front())) return;
+    if (heap_.size() == most_) {
+      std::pop_heap(heap_.begin(), heap_.end());
+      heap_.pop_back();
+    }
+    heap_.push_back(candidate);
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+  const std::vector<Candidate>& all() const { return heap_; }
+
+ private:
+  size_t most_;
+  std::vector<Candidate> heap_;
+};
+
+class Search {
+ public:
+  Search(const Dataset& data, ConstTensorView images, int64_t k)
+      : data_(data), images_(images), k_(k), length_(images.shape.per_image()) {
+    most_ = static_cast<size_t>(std::min(data.size(), k + kSpare));
+    for (int64_t i = 0; i < images.shape.n; ++i) norms_.push_back(squared_norm(images.image(i)));
+    best_.assign(norms_.size(), Best(most_));
+  }
+
+  // Images [begin, end) of the data set against all given ones.
+  void scan(int64_t begin, int64_t end, const std::function<void(int64_t)>& done) {
+    std::vector<Best> best(norms_.size(), Best(most_));
+    std::vector<float> panels(static_cast<size_t>(kPanels * kPanel * length_));
+    std::vector<double> norms(static_cast<size_t>(kPanels * kPanel));
+    double largest = 0;
+    for (int64_t first = begin; first < end; first += kPanels * kPanel) {
+      const int64_t count = std::min(kPanels * kPanel, end - first);
+      pack(first, count, panels, norms);
+      largest = std::max(largest, *std::ranges::max_element(norms));
+      multiply(first, count, panels, norms, best);
+      if (done) done(seen_ += count);
+    }
+    const std::lock_guard lock(mutex_);
+    largest_norm_ = std::max(largest_norm_, largest);
+    for (size_t i = 0; i < best.size(); ++i)
+      for (const Candidate& candidate : best[i].all()) best_[i].offer(candidate);
+  }
+
+  // Again in double. True when nothing that was left out can be among the k best.
+  bool settle(int64_t image, std::span<Neighbour> out) const {
+    const auto& rough = best_[static_cast<size_t>(image)].all();
+    std::vector<Candidate> exact;
+    std::vector<float> pixels(static_cast<size_t>(length_));
+    double worst = 0;  // of the rough distances kept: all that were left out are at least as far
+    for (const Candidate& candidate : rough) {
+      worst = std::max(worst, candidate.distance);
+      data_.read(candidate.index, pixels);
+      exact.push_back({squared_distance(images_.image(image), pixels), candidate.index});
+    }
+    std::sort(exact.begin(), exact.end());
+    write(exact, out);
+    const bool all = static_cast<int64_t>(rough.size()) == data_.size();
+    return all || exact[static_cast<size_t>(k_) - 1].distance < worst - rounding(image);
+  }
+
+  void search_in_double(int64_t image, std::span<Neighbour> out) const {
+    Best best(static_cast<size_t>(k_));
+    std::vector<float> pixels(static_cast<size_t>(length_));
+    for (int64_t i = 0; i < data_.size(); ++i) {
+      data_.read(i, pixels);
+      best.offer({squared_distance(images_.image(image), pixels), i});
+    }
+    std::vector<Candidate> exact = best.all();
+    std::sort(exact.begin(), exact.end());
+    write(exact, out);
+  }
+
+ private:
+  // Columns of the panels are images; what is missing at the end stays 0.
+  void pack(int64_t first, int64_t count, std::vector<float>& panels, std::vector<double>& norms) const {
+    std::vector<float> pixels(static_cast<size_t>(length_));
+    std::ranges::fill(norms, 0);
+    for (int64_t i = 0; i < count; ++i) {
+      data_.read(first + i, pixels);
+      norms[static_cast<size_t>(i)] = squared_norm(pixels);
+      float* to = panels.data() + i / kPanel * kPanel * length_ + i % kPanel;
+      for (int64_t j = 0; j < length_; ++j) to[j * kPanel] = pixels[static_cast<size_t>(j)];
+    }
+  }
+
+  void multiply(int64_t first, int64_t count, const std::vector<float>& panels,
+                const std::vector<double>& norms, std::vector<Best>& best) const {
+    float products[kRowsAtOnce * kPanel];
+    const int64_t n = images_.shape.n;
+    for (int64_t row = 0; row < n; row += kRowsAtOnce) {
+      const int64_t rows = std::min(kRowsAtOnce, n - row);
+      for (int64_t panel = 0; panel * kPanel < count; ++panel) {
+        multiply_(images_.data + row * length_, rows, panels.data() + panel * kPanel * length_, length_,
+                  products);
+        const int64_t columns = std::min(kPanel, count - panel * kPanel);
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = 0; j < columns; ++j) {
+            const auto at = static_cast<size_t>(row + i);
+            const int64_t column = panel * kPanel + j;
+            best[at].offer({norms_[at] + norms[static_cast<size_t>(column)] - 2.0 * products[i * kPanel + j],
+                            first + column});
+          }
+      }
+    }
+  }
+
+  // A sum of n products in float is wrong by at most n roundings of sum |a b| <= ‖a‖‖b‖; twice that in the
+  // distance, and half again for safety.
+  double rounding(int64_t image) const {
+    return 3 * kRounding * static_cast<double>(length_) *
+           std::sqrt(norms_[static_cast<size_t>(image)] * largest_norm_);
+  }
+
+  void write(const std::vector<Candidate>& exact, std::span<Neighbour> out) const {
+    for (size_t i = 0; i < out.size(); ++i) out[i] = {exact[i].index, std::sqrt(exact[i].distance)};
+  }
+
+  const Dataset& data_;
+  ConstTensorView images_;
+  int64_t k_, length_;
+  size_t most_ = 0;
+  PanelProducts multiply_ = panel_products();
+  std::vector<double> norms_;
+  std::vector<Best> best_;
+  std::mutex mutex_;
+  std::atomic<int64_t> seen_ = 0;
+  double largest_norm_ = 0;  // squared, of the data set
+};
+
+}  // namespace
+
+Neighbours nearest_neighbours(const Dataset& data, ConstTensorView images, int64_t k,
+                              const std::function<void(int64_t)>& done) {
+  if (images.shape.n < 1) fail("give at least one", "no images to find neighbours of");
+  if (images.shape.with_n(1) != data.image_shape())
+    fail("fit them with --pad, --crop, --resize or --colour",
+         "images of {} cannot be compared with those of {}", images.shape.with_n(1).text(),
+         data.image_shape().text());
+  if (k < 1 || k > data.size())
+    fail_usage("use 1 to the number of images", "{} neighbours among {} images", k, data.size());
+  if (const int64_t at = find_non_finite(images.values()); at >= 0)
+    fail("check the samples", "image {} has a value that is not finite", at / images.shape.per_image());
+  Search search(data, images, k);
+  parallel_for(data.size(), kPanels * kPanel,
+               [&](int64_t begin, int64_t end) { search.scan(begin, end, done); });
+  Neighbours found{k, std::vector<Neighbour>(static_cast<size_t>(images.shape.n * k)), 0};
+  std::vector<uint8_t> doubtful(static_cast<size_t>(images.shape.n));
+  parallel_for(images.shape.n, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const std::span<Neighbour> out(found.list.data() + i * k, static_cast<size_t>(k));
+      doubtful[static_cast<size_t>(i)] = !search.settle(i, out);
+      if (doubtful[static_cast<size_t>(i)]) search.search_in_double(i, out);
+    }
+  });
+  found.searched_in_double = std::ranges::count(doubtful, uint8_t{1});
+  return found;
+}
+
+std::vector<double> nearest_distances(const Neighbours& found, int64_t first, int64_t count) {
+  std::vector<double> distances;
+  for (int64_t i = first; i < first + count; ++i) distances.push_back(found.of(i, 0).distance);
+  return distances;
+}
+
+Memorisation memorisation(std::span<const double> samples, std::span<const double> held_out,
+                          double quantile) {
+  if (samples.empty() || held_out.empty()) fail("give at least one of each", "no distances to compare");
+  if (!(quantile > 0 && quantile < 1))
+    fail_usage("use a number between 0 and 1", "a quantile of {}", quantile);
+  Memorisation result;
+  result.samples = static_cast<int64_t>(samples.size());
+  result.held_out = static_cast<int64_t>(held_out.size());
+  const Mean a = mean_of(samples), b = mean_of(held_out);
+  result.sample_mean = a.mean, result.sample_error = a.error;
+  result.held_out_mean = b.mean, result.held_out_error = b.error;
+  std::vector<double> sorted(held_out.begin(), held_out.end());
+  std::ranges::sort(sorted);
+  result.quantile = quantile;
+  result.threshold = sorted[static_cast<size_t>(quantile * static_cast<double>(sorted.size()))];
+  const double n = static_cast<double>(samples.size());
+  result.share =
+      static_cast<double>(std::ranges::count_if(samples, [&](double d) { return d < result.threshold; })) / n;
+  result.share_error = std::sqrt(result.share * (1 - result.share) / n);
+  return result;
+}
+
+}  // namespace mdsm

@@ -1,0 +1,223 @@
+#include "eval/outliers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "core/threads.h"
+#include "eval/energies.h"
+
+namespace mdsm {
+namespace {
+
+double norm_squared(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * value;
+  return sum;
+}
+
+// Of the features: a stream for every noise level and draw, the same for all images. What differs between
+// images is then the images alone, which makes the features sharper. Energy and objective are the paper's:
+// every image has noise of its own.
+uint64_t level_stream(size_t level, int64_t draw) {
+  return (static_cast<uint64_t>(level + 1) << 56) | static_cast<uint64_t>(draw);
+}
+uint64_t image_stream(int64_t image, int64_t draw) {
+  return (static_cast<uint64_t>(draw) << 40) | static_cast<uint64_t>(image);
+}
+
+// One batch of images and what is computed of it.
+class FeatureBatch {
+ public:
+  FeatureBatch(Engine& engine, const FeatureOptions& options, const Shape& shape)
+      : engine_(engine), options_(options), clean_(shape), noisy_(shape), grad_x_(shape) {
+    energy_.resize(static_cast<size_t>(shape.n));
+  }
+
+  TensorView clean() { return clean_; }
+
+  // stream(i): of the noise of image i of the batch.
+  template <class Stream>
+  void evaluate(int64_t first, int64_t count, double sigma, const Stream& stream) {
+    const TensorView x = noisy_.view().images(0, count);
+    parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto to = x.image(i), from = clean_.view().image(i);
+        RandomStream(options_.seed, Purpose::added_noise, stream(i)).fill_normal(to);
+        for (size_t j = 0; j < to.size(); ++j) to[j] = from[j] + static_cast<float>(sigma) * to[j];
+      }
+    });
+    const std::span<float> energy(energy_.data(), static_cast<size_t>(count));
+    engine_.energy_and_gradient(x, energy, grad_x_.view().images(0, count));
+    for (int64_t i = 0; i < count; ++i)
+      if (!std::isfinite(energy[static_cast<size_t>(i)]) || find_non_finite(grad_x_.view().image(i)) >= 0)
+        fail("check the model", "the energy or gradient of image {} is not finite", first + i);
+  }
+
+  double energy(int64_t i) const { return energy_[static_cast<size_t>(i)]; }
+  double residual(int64_t i, double sigma0) const {
+    const auto x = clean_.view().image(i), noisy = noisy_.view().image(i), g = grad_x_.view().image(i);
+    double sum = 0;
+    for (size_t j = 0; j < x.size(); ++j) {
+      const double value = static_cast<double>(x[j]) - noisy[j] + sigma0 * sigma0 * g[j];
+      sum += value * value;
+    }
+    return sum / (sigma0 * sigma0);
+  }
+  double gradient_norm(int64_t i) const { return std::sqrt(norm_squared(grad_x_.view().image(i))); }
+
+ private:
+  Engine& engine_;
+  const FeatureOptions& options_;
+  Tensor clean_, noisy_, grad_x_;
+  std::vector<float> energy_;
+};
+
+// Where the error at each level goes, or -1. Without noise it is the score norm once more and left out.
+std::vector<int64_t> error_columns(const FeatureOptions& options) {
+  std::vector<int64_t> columns;
+  int64_t next = options.kind == ScoreFeatures::errors ? 0 : static_cast<int64_t>(options.levels.size());
+  for (const double level : options.levels)
+    columns.push_back(options.kind != ScoreFeatures::norms && level > 0 ? next++ : -1);
+  return columns;
+}
+
+void check(const FeatureOptions& options) {
+  if (options.levels.empty() || options.levels.size() > 100)
+    fail_usage("use 1 to 100", "{} noise levels", options.levels.size());
+  for (const double level : options.levels)
+    if (!(level >= 0 && level <= 1000)) fail_usage("use 0 to 1000", "a noise level of {}", level);
+  if (feature_columns(options) == 0)
+    fail_usage("use levels above 0", "denoising errors without noise are no features");
+  if (options.draws < 1 || options.draws > 65535) fail_usage("use 1 to 65535", "{} draws", options.draws);
+}
+
+}  // namespace
+
+size_t feature_columns(const FeatureOptions& options) {
+  size_t columns = options.kind == ScoreFeatures::errors ? 0 : options.levels.size();
+  for (const int64_t place : error_columns(options)) columns += place >= 0;
+  return columns;
+}
+
+int64_t evaluations_per_image(const FeatureOptions& options) {
+  return options.draws * (1 + static_cast<int64_t>(options.levels.size()));
+}
+
+OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const FeatureOptions& options,
+                                 const std::function<void(int64_t)>& done) {
+  check(options);
+  check_fits(engine.spec(), data);
+  const int64_t n = data.size(), size = std::clamp<int64_t>(options.batch, 1, n);
+  const size_t levels = options.levels.size(), columns = feature_columns(options);
+  const std::vector<int64_t> places = error_columns(options);
+  const bool norms = options.kind != ScoreFeatures::errors;
+  const double sigma0 = engine.spec().sigma0, draws = static_cast<double>(options.draws);
+  OutlierFeatures found;
+  found.energy.resize(static_cast<size_t>(n));
+  found.objective.resize(static_cast<size_t>(n));
+  found.score = {static_cast<int64_t>(columns), std::vector<double>(static_cast<size_t>(n) * columns)};
+  FeatureBatch batch(engine, options, data.image_shape().with_n(size));
+  int64_t evaluated = 0;
+  for (int64_t first = 0; first < n; first += size) {
+    const int64_t count = std::min(size, n - first);
+    for (int64_t i = 0; i < count; ++i) data.read(first + i, batch.clean().image(i));
+    for (int64_t draw = 0; draw < options.draws; ++draw) {
+      batch.evaluate(first, count, sigma0, [&](int64_t i) { return image_stream(first + i, draw); });
+      for (int64_t i = 0; i < count; ++i) {
+        found.energy[static_cast<size_t>(first + i)] += batch.energy(i) / draws;
+        found.objective[static_cast<size_t>(first + i)] += batch.residual(i, sigma0) / draws;
+      }
+      for (size_t level = 0; level < levels; ++level) {
+        batch.evaluate(first, count, options.levels[level],
+                       [&](int64_t) { return level_stream(level, draw); });
+        for (int64_t i = 0; i < count; ++i) {
+          double* row = found.score.values.data() + static_cast<size_t>(first + i) * columns;
+          const auto add = [&](size_t column, double value) {
+            row[column] += std::log(std::max(value, 1e-30)) / draws;
+          };
+          if (norms) add(level, sigma0 * sigma0 * batch.gradient_norm(i));
+          if (places[level] >= 0)
+            add(static_cast<size_t>(places[level]), sigma0 * std::sqrt(batch.residual(i, sigma0)));
+        }
+      }
+    }
+    evaluated += count * evaluations_per_image(options);
+    if (done) done(evaluated);
+  }
+  return found;
+}
+
+OutlierFeatures chosen(const OutlierFeatures& from, std::span<const uint32_t> rows) {
+  OutlierFeatures out;
+  out.score.columns = from.score.columns;
+  for (const uint32_t row : rows) {
+    out.energy.push_back(from.energy[row]);
+    out.objective.push_back(from.objective[row]);
+    const auto features = from.score.row(row);
+    out.score.values.insert(out.score.values.end(), features.begin(), features.end());
+  }
+  return out;
+}
+
+OutlierModel::OutlierModel(const Table& features, const ScoreOptions& options)
+    : mean_(static_cast<size_t>(features.columns)),
+      scale_(static_cast<size_t>(features.columns)),
+      neighbours_(static_cast<size_t>(options.neighbours)) {
+  if (options.neighbours < 1 || features.rows() < options.neighbours)
+    fail_usage("use fewer, or more images", "{} neighbours among {} fitting images", options.neighbours,
+               features.rows());
+  const double n = static_cast<double>(features.rows());
+  const size_t d = mean_.size();
+  for (size_t i = 0; i < features.values.size(); ++i) mean_[i % d] += features.values[i] / n;
+  for (size_t i = 0; i < features.values.size(); ++i)
+    scale_[i % d] += (features.values[i] - mean_[i % d]) * (features.values[i] - mean_[i % d]) / n;
+  for (double& value : scale_) value = 1 / std::sqrt(std::max(value, 1e-24));
+  fitted_.columns = features.columns;
+  for (int64_t i = 0; i < features.rows(); ++i) {
+    const auto row = standardised(features.row(i));
+    fitted_.values.insert(fitted_.values.end(), row.begin(), row.end());
+  }
+  mixture_ = GaussianMixture::fit(fitted_, options.mixture);
+}
+
+std::vector<double> OutlierModel::standardised(std::span<const double> features) const {
+  std::vector<double> out(features.size());
+  for (size_t j = 0; j < features.size(); ++j) out[j] = (features[j] - mean_[j]) * scale_[j];
+  return out;
+}
+
+double OutlierModel::mixture_score(std::span<const double> features) const {
+  return -mixture_.log_density(standardised(features));
+}
+
+double OutlierModel::neighbour_score(std::span<const double> features) const {
+  const auto x = standardised(features);
+  std::vector<double> distances(static_cast<size_t>(fitted_.rows()));
+  for (size_t i = 0; i < distances.size(); ++i) {
+    const auto row = fitted_.row(static_cast<int64_t>(i));
+    for (size_t j = 0; j < x.size(); ++j) distances[i] += (x[j] - row[j]) * (x[j] - row[j]);
+  }
+  const auto place = distances.begin() + static_cast<int64_t>(neighbours_) - 1;
+  std::nth_element(distances.begin(), place, distances.end());
+  return std::sqrt(*place);
+}
+
+std::vector<OutlierScore> outlier_scores(const OutlierFeatures& features, const OutlierModel& model) {
+  const int64_t n = features.score.rows();
+  OutlierScore mixture{"mixture", std::vector<double>(static_cast<size_t>(n))};
+  OutlierScore neighbours{"neighbours", std::vector<double>(static_cast<size_t>(n))};
+  parallel_for(n, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      mixture.values[static_cast<size_t>(i)] = model.mixture_score(features.score.row(i));
+      neighbours.values[static_cast<size_t>(i)] = model.neighbour_score(features.score.row(i));
+    }
+  });
+  return {{"energy", features.energy},
+          {"objective", features.objective},
+          std::move(mixture),
+          std::move(neighbours)};
+}
+
+}  // namespace mdsm

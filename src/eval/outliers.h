@@ -1,0 +1,79 @@
+// Which images do not belong: numbers that a model gives to every image, and scores made of them.
+//
+//   energy       E(x + sigma0 n), as in the paper
+//   objective    ‖x - x~ + sigma0² grad_x(x~)‖² / sigma0² at x~ = x + sigma0 n: the denoising error, the
+//                paper's second try
+//   mixture      minus the log density of the score norms ‖sigma0² grad_x(x + sigma n)‖ at several sigma,
+//   under
+//                a Gaussian mixture
+//   neighbours   their distance to the k-th nearest of the fitting images
+//
+// The last two are fitted to ordinary images only. In every score, higher means stranger.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "engine/engine.h"
+#include "eval/mixture.h"
+
+namespace mdsm {
+
+// What the density models see at each noise level: score norms, denoising errors ‖x - x~ + sigma0²
+// grad_x(x~)‖ (how much of the noise the network mistakes), or both.
+enum class ScoreFeatures { norms, errors, both };
+
+struct FeatureOptions {
+  ScoreFeatures kind = ScoreFeatures::both;
+  std::vector<double> levels = {0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2};  // of the noise
+  int64_t draws = 1;    // of the noise; every number is a mean over them
+  int64_t batch = 128;  // images computed at a time; makes no difference to the result
+  uint64_t seed = 0;    // of the noise; that of the features is the same for all images
+};
+
+struct OutlierFeatures {
+  std::vector<double> energy, objective;  // (N)
+  Table score;  // (N x features), natural logarithms: norms at each level, then errors at those above 0
+};
+
+// done: images finished times evaluations each; may be empty.
+OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const FeatureOptions& options,
+                                 const std::function<void(int64_t)>& done = {});
+size_t feature_columns(const FeatureOptions& options);
+int64_t evaluations_per_image(const FeatureOptions& options);
+
+// The rows named, in that order.
+OutlierFeatures chosen(const OutlierFeatures& from, std::span<const uint32_t> rows);
+
+struct ScoreOptions {
+  MixtureOptions mixture;
+  int64_t neighbours = 5;
+};
+
+// The density models on these features, in units of their spread over the fitting images.
+class OutlierModel {
+ public:
+  OutlierModel(const Table& features, const ScoreOptions& options);
+
+  double mixture_score(std::span<const double> features) const;
+  double neighbour_score(std::span<const double> features) const;
+  const GaussianMixture& mixture() const { return mixture_; }
+
+ private:
+  std::vector<double> standardised(std::span<const double> features) const;
+
+  std::vector<double> mean_, scale_;
+  Table fitted_;
+  GaussianMixture mixture_;
+  size_t neighbours_;
+};
+
+struct OutlierScore {
+  std::string name;
+  std::vector<double> values;  // (N)
+};
+std::vector<OutlierScore> outlier_scores(const OutlierFeatures& features, const OutlierModel& model);
+
+}  // namespace mdsm

@@ -1,0 +1,20 @@
+// The picture of `mdsm neighbours`: each sample beside its nearest training images, distances written below.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace mdsm {
+
+constexpr int64_t kFigureGap = 16;  // between the images of the grid: room for the text
+
+// png: a grid of rows of 1 + k images, cell x cell pixels each, kFigureGap apart: sample, then its
+// neighbours. distances: (rows x k). SVG text with the PNG inside it.
+std::string neighbour_figure(std::span<const std::byte> png, int64_t cell, std::span<const double> distances,
+                             int64_t k);
+
+std::string base64(std::span<const std::byte> bytes);
+
+}  // namespace mdsm

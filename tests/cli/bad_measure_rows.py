@@ -1,0 +1,72 @@
+"""Bad calls of likelihood, outliers and neighbours, in the form of bad_input_rows.ROWS. The model takes one channel of
+8x8; {good}/images.npy has 8 such images, {good}/pngs has 3 of 16x16."""
+
+MODEL = "--model {good}/model.safetensors"
+IMAGES = "{good}/images.npy"
+LIKELIHOOD = (f"likelihood {MODEL} --data {IMAGES} --distributions 3 --chains 2 --pilot 1 --leapfrog 1 "
+              "--out {out}/likelihood")
+OUTLIERS = f"outliers {MODEL} --in {IMAGES} --against {IMAGES} --levels 0.1 --components 1 -k 1 --out {{out}}/outliers"
+NEIGHBOURS = f"neighbours {IMAGES} --data {IMAGES} --no-held-out -k 2 --out {{out}}/neighbours"
+
+# Arguments that come last win; what a list option or a flag cannot take back has a row of its own.
+MEASURE_ROWS = [
+    *[(f"likelihood: {words}", f"{LIKELIHOOD} {words}", 2, pattern) for words, pattern in [
+        ("--distributions 0", "--distributions: '0'"), ("--distributions many", "--distributions: 'many'"),
+        ("--chains 0", "--chains: '0'"), ("--chains 9", "9 reverse chains, but only 8 images"),
+        ("--leapfrog 0", "--leapfrog: '0'"), ("--eps 0", "--eps: '0'"), ("--eps nan", "--eps: 'nan'"),
+        ("--accept 1", "--accept: '1'"), ("--pilot -1", "--pilot: '-1'"), ("--noise -1", "--noise: '-1'"),
+        ("--direction up", "--direction: 'up'.*forward"), ("--reference flat", "--reference: 'flat'"),
+        ("--reference-std -1", "--reference-std: '-1'"), ("--seed -1", "--seed: '-1'"),
+        ("--first-beta 0", "--first-beta: '0'"), ("--first-beta 2", "first beta of 2"),
+        ("--schedule linear --first-beta 0.1", "--first-beta has no meaning"),
+        ("--reference data-mean --reference-mean 0.2", "--reference-mean has no meaning"),
+        ("--samples-noise 0.1", "--samples-noise has no meaning without --samples"),
+        ("--resume --force", "exclude each other"), ("--save-every -1", "--save-every: '-1'"),
+        ("--batch 0", "--batch: '0'"), ("--engine abacus", "--engine: 'abacus'"),
+        ("--device tpu", "tpu"), ("stray", "unexpected argument")]],
+    *[(f"likelihood: {words}", f"{LIKELIHOOD} {words}", 1, pattern) for words, pattern in [
+        ("--data {bad}/none", "neither a known data set"), ("--data {good}/pngs", "do not fit a model"),
+        ("--data {bad}/npy/nan.npy", "image 0|nan"), ("--samples {bad}/none", "neither a known data set"),
+        ("--samples {good}/pngs", "do not fit a model"), ("--out {bad}/a_file", "is a file"),
+        ("--out {bad}/done", "likelihood.json: exists already.*--force"), ("--resume", "no unfinished run"),
+        ("--out {bad}/unfinished", "holds an unfinished run.*--resume"),
+        ("--out {bad}/unfinished --resume", "state.safetensors"), ("--out /proc/nowhere", "cannot create the folder"),
+        ("--model {bad}/models/nan.safetensors", "nan.safetensors"), ("--model {bad}/none", "no such file")]],
+    ("likelihood: schedule not there", LIKELIHOOD.replace("--distributions 3", "--schedule {bad}/none.txt"), 1,
+     "none.txt: no such file"),
+    ("likelihood: schedule of words", LIKELIHOOD.replace("--distributions 3", "--schedule {bad}/configs/list.json"), 1,
+     r"list.json:1: \[1 is no beta"),
+    ("likelihood: schedule and number", LIKELIHOOD + " --schedule {bad}/configs/list.json", 2,
+     "--distributions has no"),
+    ("likelihood: no model", f"likelihood --data {IMAGES}", 2, "no model given"),
+    ("likelihood: nothing to start at", f"likelihood {MODEL}", 2, "give --data, or --samples"),
+    *[(f"outliers: {words}", f"{OUTLIERS} {words}", 2, pattern) for words, pattern in [
+        ("--levels -1", "--levels: '-1'"), ("--levels 0.1,,0.2", "--levels: '0.1,,0.2'"),
+        ("--levels x", "--levels: 'x'"), ("--levels 0 --features errors", "without noise are no features"),
+        ("--levels 0.1,nan", "--levels: '0.1,nan'"), ("--levels 0.1,", "--levels: '0.1,'"),
+        ("--draws 0", "--draws: '0'"),
+        ("--components 0", "--components: '0'"), ("-k 0", "k: '0'"), ("-k 7", "7 neighbours among 4"),
+        ("--fit 8", "8 of 8 ordinary images"), ("--fit -1", "--fit: '-1'"),
+        ("--covariance round", "covariance: 'round'"),
+        ("--features colours", "features: 'colours'"), ("--split both", "split: 'both'")]],
+    *[(f"outliers: {words}", f"{OUTLIERS} {words}", 1, pattern) for words, pattern in [
+        ("--in {bad}/none", "neither a known data set"), ("--against {bad}/none", "neither a known data set"),
+        ("--against {good}/pngs", "do not fit a model"), ("--components 5", "4 rows are too few"),
+        ("--out {bad}/done", "outliers.json: exists already.*--force"), ("--out {bad}/a_file", "is a file"),
+        ("--out /proc/nowhere", "cannot create the folder"),
+        ("--model {bad}/models/text.safetensors", "text.safetensors")]],
+    ("outliers: nothing to compare", f"outliers {MODEL} --in {IMAGES}", 2, "against is missing"),
+    ("outliers: no ordinary images", f"outliers {MODEL} --against {IMAGES}", 2, "in is missing"),
+    ("outliers: no model", f"outliers --in {IMAGES} --against {IMAGES}", 2, "no model given"),
+    *[(f"neighbours: {words}", f"{NEIGHBOURS} {words}", 2, pattern) for words, pattern in [
+        ("-k 0", "k: '0'"), ("-k 9", "9 neighbours among 8"), ("--quantile 0", "quantile: '0'"),
+        ("--quantile 1", "quantile: 1"), ("--rows 0", "rows: '0'"), ("--threads -1", "threads: '-1'"),
+        ("--held-out {good}/pngs", "exclude each other")]],
+    *[(f"neighbours: {words}", f"{NEIGHBOURS} {words}", 1, pattern) for words, pattern in [
+        ("--data {bad}/none", "neither a known data set"), ("--data {good}/pngs", "cannot be compared"),
+        ("--out {bad}/done", "neighbours.json: exists already.*--force"), ("--out {bad}/a_file", "is a file"),
+        ("--out /proc/nowhere", "cannot create the folder")]],
+    ("neighbours: no samples", f"neighbours --data {IMAGES}", 2, "missing"),
+    ("neighbours: samples not there", f"neighbours {{bad}}/none --data {IMAGES}", 1, "neither a known data set"),
+    ("neighbours: no test images", f"neighbours {IMAGES} --data {IMAGES}", 2, "no test images of its own"),
+]

@@ -1,0 +1,134 @@
+// The search for neighbours against comparing every pair in double.
+#include "eval/neighbours.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.h"
+#include "core/threads.h"
+#include "eval/list_dataset.h"
+#include "eval/products.h"
+#include "temporary_folder.h"
+
+namespace mdsm {
+void panel_products_generic(const float*, int64_t, const float*, int64_t, float*);
+}
+
+namespace mdsm::test {
+namespace {
+
+Tensor random_images(int64_t n, int64_t channels, int64_t size, uint64_t seed) {
+  Tensor x({n, channels, size, size});
+  RandomStream(seed, Purpose::check).fill_uniform(x.values(), 0, 1);
+  return x;
+}
+
+std::vector<Neighbour> by_hand(const ListDataset& data, std::span<const float> image, int64_t k) {
+  std::vector<Neighbour> all;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    double sum = 0;
+    for (size_t j = 0; j < image.size(); ++j) {
+      const double difference = static_cast<double>(image[j]) - data.image(i)[j];
+      sum += difference * difference;
+    }
+    all.push_back({i, std::sqrt(sum)});
+  }
+  std::ranges::stable_sort(all, {}, &Neighbour::distance);
+  all.resize(static_cast<size_t>(k));
+  return all;
+}
+
+void expect_equal(const ListDataset& data, const Tensor& images, const Neighbours& found) {
+  for (int64_t i = 0; i < images.shape().n; ++i) {
+    const auto wanted = by_hand(data, images.view().image(i), found.k);
+    for (int64_t rank = 0; rank < found.k; ++rank) {
+      EXPECT_EQ(found.of(i, rank).index, wanted[static_cast<size_t>(rank)].index) << i << " " << rank;
+      EXPECT_DOUBLE_EQ(found.of(i, rank).distance, wanted[static_cast<size_t>(rank)].distance);
+    }
+  }
+}
+
+// Sizes around the blocks of the search, one thread and two.
+TEST(Neighbours, AreThoseOfEveryPair) {
+  for (const int threads : {1, 2}) {
+    set_thread_count(threads);
+    for (const int64_t n : {1, 15, 16, 17, 64, 65, 300}) {
+      const ListDataset data(random_images(n, 1, 8, 1));
+      const Tensor images = random_images(13, 1, 8, 2);
+      expect_equal(data, images, nearest_neighbours(data, images, std::min<int64_t>(n, 5)));
+    }
+  }
+  set_thread_count(0);
+}
+
+TEST(Neighbours, FindsAnImageThatIsThere) {
+  Tensor training = random_images(500, 3, 16, 3);
+  Tensor images({2, 3, 16, 16});
+  std::ranges::copy(training.view().image(123), images.view().image(0).begin());
+  std::ranges::copy(training.view().image(499), images.view().image(1).begin());
+  images.view().image(1)[5] += 0.25f;
+  const auto found = nearest_neighbours(ListDataset(std::move(training)), images, 3);
+  EXPECT_EQ(found.of(0, 0).index, 123);
+  EXPECT_EQ(found.of(0, 0).distance, 0);
+  EXPECT_EQ(found.of(1, 0).index, 499);
+  EXPECT_NEAR(found.of(1, 0).distance, 0.25, 1e-6);
+}
+
+// Differences far below the rounding of a product in float: only the search in double tells them apart.
+TEST(Neighbours, RoundingIsNoticed) {
+  Tensor training({200, 1, 8, 8}, 1.0f), images({1, 1, 8, 8}, 1.0f);
+  for (int64_t i = 0; i < 200; ++i)
+    training.view().image(i)[0] = 1 + 1e-6f * static_cast<float>((i * 37) % 200);
+  const ListDataset data(std::move(training));
+  const auto found = nearest_neighbours(data, images, 4);
+  EXPECT_EQ(found.searched_in_double, 1);
+  expect_equal(data, images, found);
+  const auto easy =
+      nearest_neighbours(ListDataset(random_images(500, 1, 8, 4)), random_images(20, 1, 8, 5), 2);
+  EXPECT_LE(easy.searched_in_double, 2);
+}
+
+TEST(Neighbours, KernelsAgreeWithSumsInDouble) {
+  constexpr int64_t kLength = 200;
+  const Tensor rows = random_images(kRowsAtOnce, 1, 20, 6), panel = random_images(kPanel, 1, 20, 7);
+  for (const PanelProducts kernel : {PanelProducts(panel_products_generic), panel_products()})
+    for (int64_t count = 1; count <= kRowsAtOnce; ++count) {
+      std::vector<float> out(static_cast<size_t>(kRowsAtOnce * kPanel), -1.0f);
+      kernel(rows.data(), count, panel.data(), kLength, out.data());
+      for (int64_t i = 0; i < kRowsAtOnce; ++i)
+        for (int64_t j = 0; j < kPanel; ++j) {
+          double sum = 0;
+          for (int64_t l = 0; l < kLength; ++l)
+            sum += static_cast<double>(rows.data()[i * kLength + l]) * panel.data()[l * kPanel + j];
+          const float got = out[static_cast<size_t>(i * kPanel + j)];
+          EXPECT_NEAR(got, i < count ? sum : -1.0, 1e-4);  // rows beyond the count are left alone
+        }
+    }
+}
+
+TEST(Neighbours, MemorisationByHand) {
+  const std::vector<double> held_out{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, copies{0, 0, 2.5, 20};
+  const auto m = memorisation(copies, held_out, 0.2);
+  EXPECT_EQ(m.threshold, 3);  // 1 and 2 lie below it
+  EXPECT_EQ(m.share, 0.75);
+  EXPECT_NEAR(m.share_error, std::sqrt(0.75 * 0.25 / 4), 1e-12);
+  EXPECT_EQ(m.sample_mean, 5.625);
+  EXPECT_EQ(m.held_out_mean, 5.5);
+  EXPECT_ERROR(memorisation(copies, held_out, 1), "quantile of 1");
+  EXPECT_ERROR(memorisation({}, held_out, 0.5), "no distances");
+}
+
+TEST(Neighbours, RefusesNonsense) {
+  const ListDataset data(random_images(10, 1, 8, 1));
+  EXPECT_ERROR(nearest_neighbours(data, random_images(2, 1, 16, 1), 1), "cannot be compared");
+  EXPECT_ERROR(nearest_neighbours(data, random_images(2, 1, 8, 1), 11), "11 neighbours among 10");
+  EXPECT_ERROR(nearest_neighbours(data, random_images(2, 1, 8, 1), 0), "0 neighbours");
+  Tensor odd = random_images(2, 1, 8, 1);
+  odd.data()[70] = NAN;
+  EXPECT_ERROR(nearest_neighbours(data, odd, 1), "image 1 has a value");
+}
+
+}  // namespace
+}  // namespace mdsm::test

@@ -1,0 +1,113 @@
+// Features against their definitions on an energy written down, and scores on data of known kinds.
+#include "eval/outliers.h"
+
+#include <gtest/gtest.h>
+
+#include "eval/auroc.h"
+#include "eval/list_dataset.h"
+#include "sample/analytic_engine.h"
+#include "temporary_folder.h"
+
+namespace mdsm::test {
+namespace {
+
+// Images of Gaussian noise with the standard deviation given.
+ListDataset noise_images(int64_t n, double std, uint64_t seed) {
+  Tensor x({n, 1, 8, 8});
+  RandomStream(seed, Purpose::check).fill_normal(x.values());
+  for (float& value : x.values()) value *= static_cast<float>(std);
+  return ListDataset(std::move(x));
+}
+
+// E = a ‖x‖²/2: the gradient is a x, so every feature has a value to compare with.
+class Bowl : public AnalyticEngine {
+ public:
+  Bowl() : AnalyticEngine(tiny_spec(0.1)) {}
+  double energy_of(const float* x, float* grad_x) const override {
+    double sum = 0;
+    for (size_t i = 0; i < kPixels; ++i) {
+      sum += kSteep * x[i] * x[i] / 2;
+      if (grad_x) grad_x[i] = static_cast<float>(kSteep * x[i]);
+    }
+    return sum;
+  }
+  static constexpr double kSteep = 100;
+};
+
+TEST(Outliers, FeaturesAreTheirDefinitions) {
+  Bowl engine;
+  const auto images = noise_images(5, 0.3, 1);
+  FeatureOptions options;
+  options.levels = {0, 0.5};
+  options.draws = 200;
+  options.kind = ScoreFeatures::both;
+  const auto found = outlier_features(engine, images, options);
+  ASSERT_EQ(found.score.rows(), 5);
+  ASSERT_EQ(found.score.columns, 3);  // the error without noise is the norm again
+  for (int64_t i = 0; i < 5; ++i) {
+    double squares = 0;
+    for (const float value : images.image(i)) squares += static_cast<double>(value) * value;
+    const auto at = static_cast<size_t>(i);
+    // Without noise, sigma0² grad_x = x; with it, ‖x + n/2‖ nearly; sigma0² a = 1 makes x - x~ + x~ = x.
+    EXPECT_NEAR(found.score.row(i)[0], std::log(std::sqrt(squares)), 1e-5);
+    EXPECT_NEAR(found.score.row(i)[1], std::log(std::sqrt(squares + 64 * 0.25)), 0.02);
+    EXPECT_NEAR(found.score.row(i)[2], std::log(std::sqrt(squares)), 1e-5);  // whatever the noise
+    EXPECT_NEAR(found.energy[at], 50 * (squares + 64 * 0.01), 0.02 * 50 * squares);
+    EXPECT_NEAR(found.objective[at], 100 * squares, 0.1);
+  }
+}
+
+TEST(Outliers, BatchMakesNoDifference) {
+  Bowl engine;
+  const auto images = noise_images(7, 0.3, 1);
+  FeatureOptions one, many;
+  one.batch = 1, many.batch = 4;
+  const auto a = outlier_features(engine, images, one), b = outlier_features(engine, images, many);
+  EXPECT_EQ(a.energy, b.energy);
+  EXPECT_EQ(a.objective, b.objective);
+  EXPECT_EQ(a.score.values, b.score.values);
+}
+
+// Outliers with weaker contrast have lower energy, the paper's failure; a density of the norms finds them,
+// and those with stronger contrast as well.
+TEST(Outliers, DensityOfNormsFindsBothSides) {
+  Bowl engine;
+  FeatureOptions options;
+  options.kind = ScoreFeatures::norms;
+  const auto fit = outlier_features(engine, noise_images(400, 0.2, 1), options);
+  const auto inside = outlier_features(engine, noise_images(200, 0.2, 2), options);
+  const OutlierModel model(fit.score, {.mixture = {.components = 2}, .neighbours = 5});
+  const auto ordinary = outlier_scores(inside, model);
+  ASSERT_EQ(ordinary.size(), 4u);
+  for (const double std : {0.05, 0.4}) {
+    const auto strange = outlier_scores(outlier_features(engine, noise_images(200, std, 3), options), model);
+    const auto area = [&](size_t score) { return auroc(ordinary[score].values, strange[score].values).area; };
+    EXPECT_NEAR(area(0), std < 0.2 ? 0 : 1, 0.1) << std;
+    EXPECT_GT(area(2), 0.95) << std;
+    EXPECT_GT(area(3), 0.95) << std;
+  }
+  const auto same = outlier_scores(outlier_features(engine, noise_images(200, 0.2, 4), options), model);
+  for (size_t score = 0; score < 4; ++score) {
+    const auto result = auroc(ordinary[score].values, same[score].values);
+    EXPECT_NEAR(result.area, 0.5, 4 * result.error);
+  }
+}
+
+TEST(Outliers, RefusesNonsense) {
+  Bowl engine;
+  const auto images = noise_images(3, 0.2, 1);
+  FeatureOptions options;
+  options.levels = {};
+  EXPECT_ERROR(outlier_features(engine, images, options), "0 noise levels");
+  options.levels = {-1};
+  EXPECT_ERROR(outlier_features(engine, images, options), "noise level of -1");
+  options.levels = {0};
+  options.kind = ScoreFeatures::errors;
+  EXPECT_ERROR(outlier_features(engine, images, options), "without noise are no features");
+  options.levels = {0.1};
+  const auto found = outlier_features(engine, images, options);
+  EXPECT_ERROR(OutlierModel(found.score, {.mixture = {}, .neighbours = 5}), "5 neighbours among 3");
+}
+
+}  // namespace
+}  // namespace mdsm::test

@@ -25,6 +25,7 @@ std::vector<std::unique_ptr<Command>> all_commands();
 
 std::unique_ptr<Command> make_bench();
 std::unique_ptr<Command> make_check();
+std::unique_ptr<Command> make_classifier();
 std::unique_ptr<Command> make_data();
 std::unique_ptr<Command> make_denoise();
 std::unique_ptr<Command> make_describe();

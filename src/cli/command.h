@@ -31,6 +31,7 @@ std::unique_ptr<Command> make_denoise();
 std::unique_ptr<Command> make_describe();
 std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_energy();
+std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_inpaint();

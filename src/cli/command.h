@@ -35,6 +35,7 @@ std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_inpaint();
+std::unique_ptr<Command> make_modes();
 std::unique_ptr<Command> make_restore();
 std::unique_ptr<Command> make_sample();
 

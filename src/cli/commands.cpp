@@ -13,6 +13,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_describe());
   commands.push_back(make_energy());
   commands.push_back(make_evaluate());
+  commands.push_back(make_modes());
   commands.push_back(make_classifier());
   commands.push_back(make_check());
   commands.push_back(make_bench());

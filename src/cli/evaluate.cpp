@@ -184,7 +184,7 @@ json Evaluate::measure_checkpoints(FeatureNetwork& network, const Reference& aga
   }
   const auto best =
       std::ranges::min_element(rows, {}, [](const json& row) { return row["fid"]["value"].get<double>(); });
-  for (json& row : rows) row["best"] = row == *best;
+  for (json& row : rows) row["best"] = &row == &*best;
   return {{"checkpoints", rows},
           {"best", (*best)["checkpoint"]},
           {"samples", {{"n", checkpoints_.count()}, {"seeds", checkpoints_.seeds()}}},

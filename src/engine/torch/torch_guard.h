@@ -3,6 +3,7 @@
 #pragma once
 
 #include <torch/cuda.h>
+#include <torch/types.h>
 #include <torch/version.h>
 
 #include <charconv>

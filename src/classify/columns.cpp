@@ -5,8 +5,7 @@
 namespace mdsm::classify {
 namespace {
 
-// Calls body(row of the image, row in the column matrix, first and last x) for every tap and image row that
-// meet inside the picture; `outside` for those that do not.
+// What a tap of the kernel adds to the place of the result to find its pixel.
 struct Tap {
   int64_t dy, dx;
 };

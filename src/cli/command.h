@@ -25,17 +25,20 @@ std::vector<std::unique_ptr<Command>> all_commands();
 
 std::unique_ptr<Command> make_bench();
 std::unique_ptr<Command> make_check();
+std::unique_ptr<Command> make_classifier();
 std::unique_ptr<Command> make_data();
 std::unique_ptr<Command> make_denoise();
 std::unique_ptr<Command> make_describe();
 std::unique_ptr<Command> make_train();
 std::unique_ptr<Command> make_energy();
+std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_inpaint();
 std::unique_ptr<Command> make_likelihood();
 std::unique_ptr<Command> make_neighbours();
 std::unique_ptr<Command> make_outliers();
+std::unique_ptr<Command> make_modes();
 std::unique_ptr<Command> make_restore();
 std::unique_ptr<Command> make_sample();
 

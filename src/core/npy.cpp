@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include "core/error.h"
 
@@ -105,7 +106,7 @@ class HeaderParser {
   size_t at_ = 0;
 };
 
-std::string read_header_text(std::ifstream& in, const std::string& name) {
+std::string read_header_text(std::istream& in, const std::string& name) {
   std::array<char, 8> start{};
   if (!in.read(start.data(), start.size()) || std::string_view(start.data(), 6) != kMagic)
     fail("save it with numpy.save", "{}: not an .npy file", name);
@@ -149,14 +150,14 @@ size_t checked_count(const Header& header, size_t item, uint64_t bytes, const st
 }
 
 template <class T>
-std::vector<T> read_values(std::ifstream& in, size_t count, const std::string& name) {
+std::vector<T> read_values(std::istream& in, size_t count, const std::string& name) {
   std::vector<T> values(count);
   if (!in.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(count * sizeof(T))))
     fail("check the disk", "{}: reading failed after {} bytes", name, in.gcount());
   return values;
 }
 
-std::vector<float> read_doubles(std::ifstream& in, size_t count, const std::string& name) {
+std::vector<float> read_doubles(std::istream& in, size_t count, const std::string& name) {
   std::vector<float> values;
   values.reserve(count);
   while (values.size() < count) {  // in pieces: the doubles never lie in memory as a whole
@@ -166,12 +167,13 @@ std::vector<float> read_doubles(std::ifstream& in, size_t count, const std::stri
   return values;
 }
 
-void write_array(const fs::path& path, const char* descr, const std::vector<int64_t>& shape,
-                 const void* values, size_t count, size_t item) {
+// Everything before the values.
+std::string header_bytes(const std::string& name, const char* descr, const std::vector<int64_t>& shape,
+                         size_t count) {
   int64_t expected = 1;
   for (const int64_t extent : shape) expected *= extent;
   if (expected != static_cast<int64_t>(count))
-    fail("give as many values as the shape has", "{}: {} values for the shape ({})", path.string(), count,
+    fail("give as many values as the shape has", "{}: {} values for the shape ({})", name, count,
          fmt::join(shape, ", "));
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                                    fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
@@ -179,10 +181,16 @@ void write_array(const fs::path& path, const char* descr, const std::vector<int6
   header.append(kAlign - 1 - (kPrefix + header.size()) % kAlign, ' ');
   header += '\n';
   const auto length = static_cast<uint16_t>(header.size());
+  std::string start(kMagic);
+  start.append("\x01\x00", 2);
+  start.append(reinterpret_cast<const char*>(&length), sizeof length);
+  return start + header;
+}
+
+void write_array(const fs::path& path, const char* descr, const std::vector<int64_t>& shape,
+                 const void* values, size_t count, size_t item) {
+  const std::string header = header_bytes(path.string(), descr, shape, count);
   AtomicFile file(path);
-  file.write(kMagic);
-  file.write(std::string_view("\x01\x00", 2));
-  file.write(&length, sizeof length);
   file.write(header);
   file.write(values, count * item);
   file.commit();
@@ -216,6 +224,27 @@ void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::spa
 
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const uint8_t> values) {
   write_array(path, "|u1", shape, values.data(), values.size(), 1);
+}
+
+NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name) {
+  std::istringstream in(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
+  const std::string text = read_header_text(in, name);
+  const Header header = HeaderParser(text, name).parse();
+  const size_t item = item_size(header, name);
+  const size_t count = checked_count(header, item, file.size() - static_cast<uint64_t>(in.tellg()), name);
+  if (item == 8) return {header.shape, read_values<double>(in, count, name)};
+  NpyDoubles array{header.shape, {}};
+  const auto convert = [&](const auto& values) { array.values.assign(values.begin(), values.end()); };
+  if (item == 4)
+    convert(read_values<float>(in, count, name));
+  else
+    convert(read_values<uint8_t>(in, count, name));
+  return array;
+}
+
+std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const double> values) {
+  std::string bytes = header_bytes("the array", "<f8", shape, values.size());
+  return bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
 }  // namespace mdsm

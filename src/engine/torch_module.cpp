@@ -41,6 +41,7 @@ fs::path module_path() {
 struct Module {
   MakeTorchEngine* make = nullptr;
   TorchVersion* version = nullptr;
+  LoadTorchScript* load_script = nullptr;
 };
 
 template <class Function>
@@ -60,7 +61,8 @@ Module open_module() {
     fail("install LibTorch (Debian: libtorch-dev) or use --engine native", "cannot load {}: {}",
          path.string(), dlerror());
   return {symbol<MakeTorchEngine>(handle, "mdsm_make_torch_engine", path),
-          symbol<TorchVersion>(handle, "mdsm_torch_version", path)};
+          symbol<TorchVersion>(handle, "mdsm_torch_version", path),
+          symbol<LoadTorchScript>(handle, "mdsm_load_torch_script", path)};
 }
 
 // Opened at the first call; a failed attempt throws and is tried again next time.
@@ -73,6 +75,10 @@ const Module& torch_module() {
 
 std::unique_ptr<Engine> make_torch_engine(const Parameters& parameters, const std::string& device) {
   return std::unique_ptr<Engine>(torch_module().make(parameters, device, &thread_count));
+}
+
+std::unique_ptr<TorchScript> load_torch_script(const std::string& path, const std::string& device) {
+  return std::unique_ptr<TorchScript>(torch_module().load_script(path, device, &thread_count));
 }
 
 std::string torch_version() { return torch_module().version(); }

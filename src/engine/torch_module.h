@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 
@@ -15,16 +16,34 @@ namespace mdsm {
 
 constexpr const char* kTorchModuleFile = "libmdsm_torch.so";
 
+// A network in a TorchScript file that turns images into features: see docs/evaluation.md for the ways it may
+// be called.
+class TorchScript {
+ public:
+  struct Output {
+    int64_t dimensions = 0, classes = 0;         // classes = 0 where the network gives no probabilities
+    std::vector<float> features, probabilities;  // (N x dimensions), (N x classes)
+  };
+  virtual ~TorchScript() = default;
+  // pixels: (N,C,H,W) bytes.
+  virtual Output run(const std::vector<uint8_t>& pixels, const Shape& shape) = 0;
+  virtual std::string convention() const = 0;  // how it is called, in one line
+};
+
 extern "C" {
 // mdsm_make_torch_engine: a new engine (owned by the caller) on "cpu", "cuda" or "cuda:K"; `threads` is asked
 // before every computation. Throws Error when the device is not there.
 using MakeTorchEngine = Engine*(const Parameters& parameters, const std::string& device, int (*threads)());
 // mdsm_torch_version: "1.13.1, CPU" or "2.4.0, CPU and 2 CUDA devices"
 using TorchVersion = std::string();
+// mdsm_load_torch_script: the network of the file (owned by the caller) on a device, as above.
+using LoadTorchScript = TorchScript*(const std::string& path, const std::string& device, int (*threads)());
 }
 
 // Opens the module (once) and makes an engine; a missing module or LibTorch is a clear error.
 std::unique_ptr<Engine> make_torch_engine(const Parameters& parameters, const std::string& device);
+// The same for a network in a TorchScript file.
+std::unique_ptr<TorchScript> load_torch_script(const std::string& path, const std::string& device);
 // Opens the module, which takes a noticeable part of a second.
 std::string torch_version();
 // True when the module file is installed beside the program; does not load it.

@@ -7,6 +7,7 @@ from bad_measure_rows import MEASURE_ROWS
 TRAIN = "train --data {good}/images.npy --net res6 --width 4 --batch 2 --steps 2 --outdir {out}"
 ENERGY = "energy --data {good}/images.npy --model"
 MODEL = "{good}/model.safetensors"
+EVALUATE = "evaluate --samples {good}/images.npy --data {good}/images.npy"
 
 ROWS = [
     # the command line
@@ -166,4 +167,39 @@ ROWS = [
     ("export to where no folder is", f"export {MODEL} {{bad}}/none/m.pt", 1, "none/m.pt"),
     # likelihood, outliers, neighbours
     *MEASURE_ROWS,
+    # classifiers, evaluation and modes
+    ("classifier without a task", "classifier --data {good}/pngs", 2, "give one of --out and --measure"),
+    ("classifier with two tasks", "classifier --data {good}/pngs --out {out}/c --measure mnist", 2, "--out and --measure"),
+    ("classifier without data", "classifier --out {out}/c.safetensors", 2, "no data given"),
+    ("classifier of unlabelled data", "classifier --data {good}/images.npy --out {out}/c.safetensors", 1,
+     "has no labels to train on"),
+    ("classifier into no folder", "classifier --data {good}/pngs --out {out}/none/c.safetensors", 1,
+     "its folder does not exist"),
+    ("classifier over a file", "classifier --data {good}/pngs --out {good}/model.safetensors", 1, "exists.*--force"),
+    ("classifier of no width", "classifier --data {good}/pngs --out {out}/c --width 0", 2, "--width: '0'"),
+    ("classifier of no epochs", "classifier --data {good}/pngs --out {out}/c --epochs 0", 2, "--epochs: '0'"),
+    ("classifier not there", "classifier --data {good}/pngs --measure nothing", 1, "nothing: no such classifier"),
+    ("classifier that is a model", "classifier --data {good}/pngs --measure {good}/model.safetensors", 1,
+     "not a classifier.*mdsm classifier"),
+    ("classifier that is a folder", "classifier --data {good}/pngs --measure {good}", 1, "{good}|folder|plain file"),
+    ("evaluate nothing", "evaluate --data {good}/images.npy", 2, "one of --samples and --checkpoints"),
+    ("evaluate two things", "evaluate --data {good}/images.npy --samples {good}/images.npy --checkpoints {good_run}", 2,
+     "one of --samples and --checkpoints"),
+    ("evaluate against nothing", "evaluate --samples {good}/images.npy", 2, "one of --data and --statistics"),
+    ("evaluate without features", EVALUATE, 2, "no classifier comes with mdsm.*--classifier"),
+    ("evaluate with two kinds of features", EVALUATE + " --classifier mnist --features a.pt", 2, "exclude each other"),
+    ("evaluate with a model as classifier", EVALUATE + " --classifier " + MODEL, 1, "not a classifier"),
+    ("evaluate with an absent classifier", EVALUATE + " --classifier nothing", 1, "nothing: no such classifier"),
+    ("evaluate with an absent script", EVALUATE + " --features {bad}/absent.pt", 1, "absent.pt: no such file"),
+    ("evaluate draws no samples", EVALUATE + " --classifier mnist -n 100", 2, "--n without --checkpoints"),
+    ("evaluate resizes for no script", EVALUATE + " --feature-resize 299", 2, "--feature-resize without --features"),
+    ("evaluate in no splits", EVALUATE + " --splits 0", 2, "--splits: '0'"),
+    ("evaluate with no neighbour", EVALUATE + " --neighbours 0", 2, "--neighbours: '0'"),
+    ("evaluate over a file", EVALUATE + " --classifier mnist --out {good}/model.safetensors", 1, "exists.*--force"),
+    ("evaluate an empty run", "evaluate --data {good}/pngs --classifier mnist --checkpoints {good}/none", 1,
+     "not a folder|takes images"),
+    ("modes of nothing", "modes", 2, "samples"),
+    ("modes of grey images", "modes --samples {good}/pngs", 1, "1 channel of 10 classes.*three channels"),
+    ("modes of absent samples", "modes --samples {bad}/absent", 1, "absent: neither a known data set nor a path"),
+    ("modes with a model as classifier", "modes --samples {good}/pngs --classifier " + MODEL, 1, "not a classifier"),
 ]

@@ -1,71 +1,22 @@
-// The LibTorch engine and the two functions of the module: owns the flat vectors on the device, copies
+// The LibTorch engine and two functions of the module: owns the flat vectors on the device, copies
 // between them and host memory, runs Adam and the moving average there. The network itself is
 // torch_network.h's. Every exception of LibTorch becomes one mdsm::Error with one line.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <torch/cuda.h>
 #include <torch/version.h>
 
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <string>
 
 #include "core/error.h"
 #include "engine/engine.h"
+#include "engine/torch/torch_guard.h"
 #include "engine/torch/torch_network.h"
 #include "engine/torch_module.h"
 
 namespace mdsm {
 namespace {
-
-[[noreturn]] void fail_torch(std::string text) {
-  text = text.substr(0, text.find('\n'));  // what follows is LibTorch's own call stack
-  const bool memory = text.find("out of memory") != std::string::npos ||
-                      text.find("can't allocate memory") != std::string::npos;
-  fail(memory ? "use a smaller batch, --micro-batch or a narrower network" : "try --engine native to compare",
-       "LibTorch: {}", text);
-}
-
-template <class Body>
-auto guarded(const Body& body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const Error&) {
-    throw;
-  } catch (const c10::Error& error) {
-    fail_torch(error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    fail_torch(error.what());
-  }
-}
-
-int64_t cuda_devices() {
-  return torch::cuda::is_available() ? static_cast<int64_t>(torch::cuda::device_count()) : 0;
-}
-
-// LibTorch's own parser knows many more device names; here they are cpu, cuda and cuda:K.
-torch::Device parse_device(const std::string& text) {
-  if (text == "cpu") return torch::kCPU;
-  const bool indexed = text.rfind("cuda:", 0) == 0;
-  int index = 0;
-  if (indexed) {
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data() + 5, end, index);
-    if (parsed.ec != std::errc() || parsed.ptr != end || index < 0)
-      fail_usage("use cpu, cuda or cuda:K with K = 0, 1, ...", "device '{}' does not exist", text);
-  } else if (text != "cuda") {
-    fail_usage("use cpu, cuda or cuda:K", "device '{}' does not exist", text);
-  }
-  const int64_t count = cuda_devices();
-  if (count == 0)
-    fail("use --device cpu, or a LibTorch built for CUDA on a machine with a CUDA device",
-         "device '{}' is not there: LibTorch {} sees no CUDA device", text, TORCH_VERSION);
-  if (index >= count)
-    fail_usage(fmt::format("use cuda:0 to cuda:{}", count - 1), "device '{}' is not there: {} CUDA device(s)",
-               text, count);
-  return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
-}
 
 class TorchEngine : public Engine {
  public:

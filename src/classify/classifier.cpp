@@ -1,0 +1,170 @@
+#include "classify/classifier.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/threads.h"
+#include "model/element.h"
+
+namespace mdsm {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "mdsm-classifier";
+constexpr int64_t kGroup = 16;  // images that go through the network together
+
+json metadata_json(const SafetensorsFile& file, const std::string& key) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end())
+    fail("use a file written by mdsm classifier", "{}: has no '{}' in its metadata", file.path().string(),
+         key);
+  return json::parse(found->second, nullptr, false);
+}
+
+std::vector<float> read_weights(const SafetensorsFile& file, const ClassifierSpec& spec) {
+  const std::string where = file.path().string();
+  const auto layout = classifier_layout(spec);
+  for (const auto& tensor : layout) {  // before memory is taken for what the spec claims
+    const auto* entry = file.find(tensor.name);
+    if (!entry || entry->shape != tensor.shape)
+      fail("the file is damaged", "{}: '{}' is {}", where, tensor.name,
+           entry ? "of another shape than its network's" : "missing");
+  }
+  if (file.entries().size() != layout.size())
+    fail("the file is damaged or of a newer version", "{}: {} tensors instead of {}", where,
+         file.entries().size(), layout.size());
+  std::vector<float> weights;
+  for (const auto& tensor : layout) {
+    const auto values = file.read(*file.find(tensor.name));
+    if (find_non_finite(values) >= 0)
+      fail("the file is damaged", "{}: '{}' is not finite", where, tensor.name);
+    weights.insert(weights.end(), values.begin(), values.end());
+  }
+  return weights;
+}
+
+void check_input(const Classifier& classifier, const Shape& image, const std::string& what) {
+  const Shape& wants = classifier.spec.input;
+  if (image.with_n(1) == wants) return;
+  fail(fmt::format("use --resize, --pad or --colour, or another classifier"),
+       "the classifier takes images of {} channel{}, {}x{} pixels; {} has {} channel{}, {}x{}", wants.c,
+       wants.c == 1 ? "" : "s", wants.w, wants.h, what, image.c, image.c == 1 ? "" : "s", image.w, image.h);
+}
+
+// read(index, out) gives image `index`.
+template <class Read>
+Classification classify_images(const Classifier& classifier, int64_t n, const Read& read,
+                               const std::function<void(int64_t)>& done) {
+  const ClassifierSpec& spec = classifier.spec;
+  Classification result;
+  result.n = n;
+  result.features.resize(static_cast<size_t>(n * spec.features));
+  result.probabilities.resize(static_cast<size_t>(n * spec.classes));
+  const int64_t groups = (n + kGroup - 1) / kGroup, at_once = 64 * thread_count();
+  for (int64_t first = 0; first < groups; first += at_once) {
+    const int64_t count = std::min(at_once, groups - first);
+    parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+      ClassifierGroup group(spec, kGroup);
+      Tensor x(spec.input.with_n(kGroup));
+      for (int64_t g = first + begin; g < first + end; ++g) {
+        const int64_t start = g * kGroup, images = std::min(kGroup, n - start);
+        for (int64_t i = 0; i < images; ++i) read(start + i, x.view().image(i));
+        group.forward(classifier.weights, x.view().images(0, images));
+        std::ranges::copy(group.features(), result.features.begin() + start * spec.features);
+        std::ranges::copy(group.probabilities(), result.probabilities.begin() + start * spec.classes);
+      }
+    });
+    if (done) done(std::min(n, (first + count) * kGroup));
+  }
+  return result;
+}
+
+}  // namespace
+
+void save_classifier(const fs::path& path, const Classifier& classifier, StoredType type) {
+  std::map<std::string, std::string> metadata = {{"format", kFormat},
+                                                 {"spec", to_json(classifier.spec).dump()},
+                                                 {"classes", json(classifier.classes).dump()}};
+  metadata["info"] = classifier.info.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::vector<NamedTensor> tensors;
+  for (const auto& tensor : classifier_layout(classifier.spec))
+    tensors.push_back({tensor.name,
+                       tensor.shape,
+                       {classifier.weights.data() + tensor.offset, static_cast<size_t>(tensor.count)}});
+  write_safetensors(path, tensors, metadata, type);
+}
+
+Classifier load_classifier(const fs::path& path) {
+  const SafetensorsFile file(path);
+  const std::string where = path.string();
+  const auto format = file.metadata().find("format");
+  if (format == file.metadata().end() || format->second != kFormat)
+    fail("make one with mdsm classifier", "{}: a safetensors file, but not a classifier", where);
+  Classifier classifier;
+  classifier.spec = classifier_spec_from_json(metadata_json(file, "spec"), where);
+  classifier.weights = read_weights(file, classifier.spec);
+  const json names = metadata_json(file, "classes");
+  classifier.info = metadata_json(file, "info");
+  if (!names.is_array() || names.size() != static_cast<size_t>(classifier.spec.classes) ||
+      !std::ranges::all_of(names, [](const json& name) { return name.is_string(); }))
+    fail("the file is damaged", "{}: its class names do not fit its {} classes", where,
+         classifier.spec.classes);
+  classifier.classes = names.get<std::vector<std::string>>();
+  if (!classifier.info.is_object()) fail("the file is damaged", "{}: its 'info' is no JSON object", where);
+  return classifier;
+}
+
+void round_to_half(Classifier& classifier) {
+  for (float& value : classifier.weights) value = float_from_half(half_from_float(value));
+}
+
+Classification classify(const Classifier& classifier, const Dataset& data,
+                        const std::function<void(int64_t)>& done) {
+  check_input(classifier, data.image_shape(), data.description());
+  return classify_images(
+      classifier, data.size(), [&](int64_t i, std::span<float> out) { data.read(i, out); }, done);
+}
+
+Classification classify(const Classifier& classifier, ConstTensorView x) {
+  check_input(classifier, x.shape, "the batch");
+  return classify_images(classifier, x.shape.n,
+                         [&](int64_t i, std::span<float> out) { std::ranges::copy(x.image(i), out.begin()); },
+                         {});
+}
+
+std::vector<int> most_likely(std::span<const float> probabilities, int64_t classes) {
+  std::vector<int> best;
+  for (size_t first = 0; first < probabilities.size(); first += static_cast<size_t>(classes)) {
+    const auto row = probabilities.subspan(first, static_cast<size_t>(classes));
+    best.push_back(static_cast<int>(std::max_element(row.begin(), row.end()) - row.begin()));
+  }
+  return best;
+}
+
+Accuracy accuracy(const Classifier& classifier, const Dataset& data,
+                  const std::function<void(int64_t)>& done) {
+  const auto found = most_likely(classify(classifier, data, done).probabilities, classifier.spec.classes);
+  Accuracy result;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    const int label = data.label(i);
+    if (label < 0) continue;
+    ++result.n;
+    if (label == found[static_cast<size_t>(i)]) ++result.right;
+  }
+  if (result.n == 0) fail("use a labelled set", "{}: has no labels", data.description());
+  const auto n = static_cast<double>(result.n);
+  result.rate = static_cast<double>(result.right) / n;
+  result.standard_error = std::sqrt(result.rate * (1 - result.rate) / n);
+  return result;
+}
+
+json to_json(const Accuracy& accuracy) {
+  return {{"n", accuracy.n},
+          {"right", accuracy.right},
+          {"rate", accuracy.rate},
+          {"standard_error", accuracy.standard_error}};
+}
+
+}  // namespace mdsm

@@ -1,0 +1,41 @@
+// What the quality measures look at: features and class probabilities of images. A FeatureNetwork computes
+// them: a classifier of `mdsm classifier`, or a TorchScript file such as the field's Inception network.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+#include "data/dataset.h"
+
+namespace mdsm {
+
+struct FeatureSet {
+  int64_t n = 0, dimensions = 0, classes = 0;
+  std::vector<float> features;       // (N x dimensions)
+  std::vector<float> probabilities;  // (N x classes); classes = 0 where the network has none
+};
+
+class FeatureNetwork {
+ public:
+  using Done = std::function<void(int64_t)>;  // told the number of images finished
+  virtual ~FeatureNetwork() = default;
+  virtual FeatureSet extract(const Dataset& data, const Done& done) = 0;
+  // Everything that the features depend on beside the images: file, input size, value range, resize.
+  virtual nlohmann::json description() const = 0;
+};
+
+std::unique_ptr<FeatureNetwork> classifier_features(const fs::path& classifier);
+
+struct ScriptOptions {
+  std::string device = "cpu";
+  int64_t resize = 0;  // images to a square of so many pixels before the network; 0 = as they are
+  int64_t batch = 64;
+};
+// The calling convention is in docs/evaluation.md. Throws where this build has no LibTorch.
+std::unique_ptr<FeatureNetwork> script_features(const fs::path& torch_script, const ScriptOptions& options);
+
+}  // namespace mdsm

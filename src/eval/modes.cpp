@@ -1,0 +1,76 @@
+#include "eval/modes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace mdsm {
+namespace {
+
+// The channels of a data set as grey images: image i, channel c is number i * C + c.
+class Channels : public Dataset {
+ public:
+  explicit Channels(const Dataset& data) : data_(data), all_(data.image_shape()) {}
+  int64_t size() const override { return data_.size() * all_.c; }
+  Shape image_shape() const override { return {1, 1, all_.h, all_.w}; }
+  void read(int64_t index, std::span<float> out) const override {
+    std::vector<float> image(static_cast<size_t>(all_.count()));
+    data_.read(index / all_.c, image);
+    std::copy_n(image.begin() + index % all_.c * all_.h * all_.w, all_.h * all_.w, out.begin());
+  }
+  std::string description() const override { return data_.description(); }
+
+ private:
+  const Dataset& data_;
+  Shape all_;
+};
+
+}  // namespace
+
+std::vector<int> stacked_modes(const Classifier& classifier, const Dataset& data,
+                               const std::function<void(int64_t)>& done) {
+  const int64_t channels = data.image_shape().c;
+  const double modes = std::pow(static_cast<double>(classifier.spec.classes), static_cast<double>(channels));
+  if (classifier.spec.input.c != 1)
+    fail("use a classifier of grey digits", "a classifier of {} channels, where each is read alone",
+         classifier.spec.input.c);
+  if (channels < 2 || modes > 1e6)
+    fail("use images of three channels, one digit in each", "{}: {} channel{} of {} classes",
+         data.description(), channels, channels == 1 ? "" : "s", classifier.spec.classes);
+  const Channels single(data);
+  const auto classes = most_likely(classify(classifier, single,
+                                            [&](int64_t n) {
+                                              if (done) done(n / channels);
+                                            })
+                                       .probabilities,
+                                   classifier.spec.classes);
+  std::vector<int> found(static_cast<size_t>(data.size()));
+  for (size_t i = 0; i < classes.size(); ++i) {
+    int& mode = found[i / static_cast<size_t>(channels)];
+    mode = mode * static_cast<int>(classifier.spec.classes) + classes[i];
+  }
+  return found;
+}
+
+ModeCount count_modes(std::span<const int> found, int64_t modes) {
+  ModeCount count;
+  count.n = static_cast<int64_t>(found.size());
+  count.modes = modes;
+  count.counts.assign(static_cast<size_t>(modes), 0);
+  for (const int mode : found) {
+    if (mode < 0 || mode >= modes) fail("this is a bug in the caller", "mode {} of {}", mode, modes);
+    ++count.counts[static_cast<size_t>(mode)];
+  }
+  const auto n = static_cast<double>(count.n), all = static_cast<double>(modes);
+  for (const int64_t times : count.counts) {
+    if (times == 0) continue;
+    ++count.covered;
+    const double share = static_cast<double>(times) / n;
+    count.divergence += share * std::log(share * all);
+  }
+  count.expected_uniform = all * (1 - std::pow(1 - 1 / all, n));
+  return count;
+}
+
+}  // namespace mdsm

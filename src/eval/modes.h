@@ -1,0 +1,25 @@
+// Which of the modes of a stacked set samples show: every channel holds one digit, a classifier for one
+// channel reads each, and channel values a, b, c make mode 100a + 10b + c.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "classify/classifier.h"
+
+namespace mdsm {
+
+struct ModeCount {
+  int64_t n = 0, modes = 0, covered = 0;
+  double divergence = 0;        // KL from the modes' shares to the uniform distribution, in nats
+  double expected_uniform = 0;  // modes that n draws from the uniform distribution cover on average
+  std::vector<int64_t> counts;  // (modes)
+};
+
+ModeCount count_modes(std::span<const int> found, int64_t modes);
+
+// The mode of every image: the classes of its channels as the digits of a number, the first channel first.
+std::vector<int> stacked_modes(const Classifier& classifier, const Dataset& data,
+                               const std::function<void(int64_t)>& done = {});
+
+}  // namespace mdsm

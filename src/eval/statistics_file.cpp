@@ -1,0 +1,103 @@
+// Statistics of features as .npz: a zip archive of .npy files, compressed or not.
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <cmath>
+#include <map>
+
+#include "core/error.h"
+#include "core/npy.h"
+#include "eval/quality.h"
+#include "model/zip.h"
+
+namespace mdsm {
+namespace {
+
+constexpr size_t kMaxEntry = size_t{1} << 31;
+constexpr int64_t kMaxDimensions = 16384;
+
+struct CloseArchive {
+  void operator()(archive* a) const { archive_read_free(a); }
+};
+
+[[noreturn]] void fail_archive(archive* a, const std::string& name) {
+  const char* text = archive_error_string(a);
+  fail("use an .npz file with mu and sigma", "{}: not a readable .npz archive ({})", name,
+       text ? text : "unknown error");
+}
+
+std::vector<std::byte> read_entry(archive* a, const std::string& name) {
+  std::vector<std::byte> content;
+  constexpr size_t kPiece = 1 << 20;
+  for (;;) {
+    const size_t before = content.size();
+    content.resize(before + kPiece);
+    const la_ssize_t got = archive_read_data(a, content.data() + before, kPiece);
+    if (got < 0) fail_archive(a, name);
+    content.resize(before + static_cast<size_t>(got));
+    if (got == 0) return content;
+    if (content.size() > kMaxEntry) fail("use another file", "{}: an array of more than 2 GiB", name);
+  }
+}
+
+std::map<std::string, NpyDoubles> read_arrays(const fs::path& path) {
+  const std::string name = path.string();
+  std::error_code error;
+  if (!fs::is_regular_file(path, error))
+    fail("check the path", "{}: {}", name, fs::exists(path, error) ? "not a plain file" : "no such file");
+  const std::unique_ptr<archive, CloseArchive> in(archive_read_new());
+  archive_read_support_format_zip(in.get());
+  if (archive_read_open_filename(in.get(), path.c_str(), 1 << 17) != ARCHIVE_OK) fail_archive(in.get(), name);
+  std::map<std::string, NpyDoubles> arrays;
+  archive_entry* entry = nullptr;
+  int code = ARCHIVE_OK;
+  while ((code = archive_read_next_header(in.get(), &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN) {
+    const char* found = archive_entry_pathname(entry);
+    const std::string file = found ? found : "";
+    for (const char* wanted : {"mu", "sigma", "n"})
+      if (file == std::string(wanted) + ".npy")
+        arrays[wanted] = parse_npy(read_entry(in.get(), name), name + ": " + wanted);
+  }
+  if (code != ARCHIVE_EOF) fail_archive(in.get(), name);
+  return arrays;
+}
+
+}  // namespace
+
+FeatureStatistics read_statistics(const fs::path& path) {
+  const std::string name = path.string();
+  auto arrays = read_arrays(path);
+  if (!arrays.contains("mu") || !arrays.contains("sigma"))
+    fail("save mu and sigma with numpy.savez", "{}: holds no {}", name,
+         arrays.contains("mu") ? "sigma" : "mu");
+  const auto d = static_cast<int64_t>(arrays["mu"].values.size());
+  if (arrays["mu"].shape.size() != 1 || d < 1 || d > kMaxDimensions ||
+      arrays["sigma"].shape != std::vector<int64_t>{d, d})
+    fail("save mu (d) and sigma (d, d)", "{}: mu has the shape ({}), sigma ({})", name,
+         fmt::join(arrays["mu"].shape, ", "), fmt::join(arrays["sigma"].shape, ", "));
+  for (const char* which : {"mu", "sigma"})
+    for (const double value : arrays[which].values)
+      if (!std::isfinite(value)) fail("use another file", "{}: {} holds the value {}", name, which, value);
+  FeatureStatistics found{0, std::move(arrays["mu"].values), std::move(arrays["sigma"].values)};
+  if (arrays.contains("n") && arrays["n"].values.size() == 1 && arrays["n"].values[0] > 0 &&
+      arrays["n"].values[0] < 1e15)
+    found.n = static_cast<int64_t>(arrays["n"].values[0]);
+  return found;
+}
+
+void write_statistics(const fs::path& path, const FeatureStatistics& statistics) {
+  const int64_t d = statistics.dimensions();
+  const double n[] = {static_cast<double>(statistics.n)};
+  AtomicFile file(path);
+  ZipWriter zip(file);
+  const auto add = [&](const std::string& name, const std::string& bytes) {
+    zip.add(name, std::as_bytes(std::span(bytes)));
+  };
+  add("mu.npy", npy_bytes({d}, statistics.mu));
+  add("sigma.npy", npy_bytes({d, d}, statistics.sigma));
+  add("n.npy", npy_bytes({1}, n));
+  zip.finish();
+  file.commit();
+}
+
+}  // namespace mdsm

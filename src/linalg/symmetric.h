@@ -1,0 +1,26 @@
+// Symmetric matrices in float64, row-major with both halves filled: what the Fréchet distance needs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace mdsm {
+
+using Matrix = std::vector<double>;  // (d x d)
+
+// Eigenvalues, smallest first: Householder's reduction to three diagonals, then QL with implicit shifts.
+// Throws when an entry is not finite.
+std::vector<double> symmetric_eigenvalues(Matrix a, int64_t d);
+
+// l (d x rank) with l * transposed(l) = a for positive semi-definite a: Cholesky with the largest pivot
+// first, ended where what is left is rounding error. Row-major, rank columns.
+struct LowRankRoot {
+  int64_t rank = 0;
+  std::vector<double> l;
+};
+LowRankRoot semidefinite_root(Matrix a, int64_t d);
+
+// Trace of the square root of a * b, for positive semi-definite a and b.
+double trace_of_product_root(const Matrix& a, const Matrix& b, int64_t d);
+
+}  // namespace mdsm

@@ -1,0 +1,21 @@
+// The small trained files that ship with the program. They lie in a folder `models`: the one MDSM_MODELS
+// names, else the first there is of ../share/mdsm/models and models beside the running program or above it
+// (which is where a build folder inside the sources finds them).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+
+namespace mdsm {
+
+// Folders that are looked at, first to last.
+std::vector<fs::path> bundled_folders();
+// NAME.safetensors of the first folder that has it.
+std::optional<fs::path> find_bundled(const std::string& name);
+// Names of all files found, in order, each once.
+std::vector<std::string> list_bundled();
+
+}  // namespace mdsm

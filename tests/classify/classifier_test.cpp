@@ -1,0 +1,125 @@
+#include "classify/classifier.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "classify/training.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "core/threads.h"
+#include "model/bundled.h"
+#include "temporary_folder.h"
+
+namespace mdsm {
+namespace {
+
+// Bars of one of four orientations on noise: learnt in a few passes, and not by counting bright pixels.
+class Bars : public Dataset {
+ public:
+  explicit Bars(int64_t n, uint64_t seed, bool labelled = true) : n_(n), seed_(seed), labelled_(labelled) {}
+  int64_t size() const override { return n_; }
+  Shape image_shape() const override { return {1, 1, 16, 16}; }
+  int label(int64_t i) const override { return labelled_ ? static_cast<int>(i % 4) : -1; }
+  std::string description() const override { return "bars"; }
+  void read(int64_t i, std::span<float> out) const override {
+    RandomStream stream(seed_, Purpose::check, static_cast<uint64_t>(i));
+    stream.fill_uniform(out, 0, 0.4f);
+    const auto at = 4 + static_cast<int>(stream.below(8));
+    for (int k = 2; k < 14; ++k) {
+      const int places[4] = {at * 16 + k, k * 16 + at, k * 16 + k, k * 16 + 15 - k};
+      out[static_cast<size_t>(places[i % 4])] = 1;
+    }
+  }
+
+ private:
+  int64_t n_;
+  uint64_t seed_;
+  bool labelled_;
+};
+
+const ClassifierTraining kTraining = {
+    .width = 4, .features = 12, .epochs = 6, .batch = 40, .lr = 5e-3, .seed = 1};
+
+TEST(Classifier, LearnsAndDoesNotDependOnThreads) {
+  const Bars data(600, 1), test(400, 2);
+  set_thread_count(1);
+  const Classifier one = train_classifier(data, kTraining);
+  set_thread_count(3);
+  const Classifier three = train_classifier(data, kTraining);
+  set_thread_count(0);
+  EXPECT_EQ(one.weights, three.weights);
+  const Accuracy found = accuracy(one, test);
+  EXPECT_EQ(found.n, 400);
+  EXPECT_GT(found.rate, 0.95);
+  ClassifierTraining other = kTraining;
+  other.seed = 2;
+  EXPECT_NE(train_classifier(data, other).weights, one.weights);
+}
+
+TEST(Classifier, StopsWhenAsked) {
+  const std::atomic<bool> stop{true};
+  int steps = 0;
+  train_classifier(
+      Bars(80, 1), kTraining, [&](const EpochReport&) { ++steps; }, &stop);
+  EXPECT_EQ(steps, 0);
+}
+
+TEST(Classifier, NeedsLabels) {
+  EXPECT_THROW(train_classifier(Bars(80, 1, false), kTraining), Error);
+  const Classifier made = train_classifier(Bars(80, 1), kTraining);
+  EXPECT_THROW(accuracy(made, Bars(8, 1, false)), Error);
+}
+
+TEST(Classifier, SurvivesItsFile) {
+  const TemporaryFolder folder;
+  ClassifierTraining options = kTraining;
+  options.epochs = 1;
+  Classifier made = train_classifier(Bars(120, 1), options);
+  made.info = {{"trained", {{"data", "bars"}}}};
+  save_classifier(folder.path() / "full", made, StoredType::float32);
+  const Classifier full = load_classifier(folder.path() / "full");
+  EXPECT_EQ(full.weights, made.weights);
+  EXPECT_EQ(full.spec, made.spec);
+  EXPECT_EQ(full.classes, (std::vector<std::string>{"0", "1", "2", "3"}));
+  EXPECT_EQ(full.info, made.info);
+  round_to_half(made);
+  EXPECT_NE(full.weights, made.weights);
+  save_classifier(folder.path() / "half", made, StoredType::float16);
+  EXPECT_EQ(load_classifier(folder.path() / "half").weights, made.weights);
+  const Bars test(37, 5);  // not a multiple of the group
+  Tensor x(test.image_shape().with_n(37));
+  for (int64_t i = 0; i < 37; ++i) test.read(i, x.view().image(i));
+  EXPECT_EQ(classify(made, x).features, classify(made, test).features);
+}
+
+TEST(Classifier, RefusesOtherFiles) {
+  const TemporaryFolder folder;
+  const std::vector<float> one = {1};
+  write_safetensors(folder.path() / "other", {{"a", {1}, one}}, {{"format", "mdsm"}});
+  EXPECT_THROW(load_classifier(folder.path() / "other"), Error);
+  Classifier made = train_classifier(Bars(40, 1), {.width = 1, .features = 1, .epochs = 1});
+  made.weights[0] = NAN;
+  save_classifier(folder.path() / "nan", made, StoredType::float32);
+  EXPECT_THROW(load_classifier(folder.path() / "nan"), Error);
+  made.weights[0] = 0;
+  made.classes.pop_back();
+  save_classifier(folder.path() / "names", made, StoredType::float32);
+  EXPECT_THROW(load_classifier(folder.path() / "names"), Error);
+}
+
+TEST(Bundled, LooksWhereItIsTold) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a.safetensors", std::string_view("x"));
+  write_file(folder.path() / "b.txt", std::string_view("x"));
+  ::setenv("MDSM_MODELS", folder.path().c_str(), 1);
+  EXPECT_EQ(find_bundled("a"), folder.path() / "a.safetensors");
+  EXPECT_EQ(find_bundled("b"), std::nullopt);
+  EXPECT_EQ(find_bundled("../a"), std::nullopt);
+  EXPECT_EQ(list_bundled(), std::vector<std::string>{"a"});
+  ::unsetenv("MDSM_MODELS");
+  EXPECT_GE(bundled_folders().size(), 2u);
+}
+
+}  // namespace
+}  // namespace mdsm

@@ -1,0 +1,137 @@
+"""mdsm classifier and mdsm evaluate as a user meets them; every measure against plain float64 NumPy on the features
+that mdsm saved, and .npz files exchanged with NumPy in both directions."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+MDSM = os.path.abspath(sys.argv[1])
+ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
+
+
+def run(*arguments):
+    result = subprocess.run([MDSM, *map(str, arguments)], capture_output=True, env=ENVIRONMENT, timeout=200)
+    assert result.returncode == 0, (arguments, result.stderr.decode())
+    return json.loads(result.stdout)
+
+
+def close(found, wanted, relative=1e-6):
+    assert abs(found - wanted) <= relative * abs(wanted), (found, wanted)
+
+
+def make_images(rng, n, contrast):
+    """Squares at four places on noise; the place is the class."""
+    x = rng.uniform(0, 0.3, (n, 16, 16))
+    labels = rng.integers(0, 4, n)
+    for i, label in enumerate(labels):
+        top, left = 2 + 8 * (label // 2) + rng.integers(0, 3), 2 + 8 * (label % 2) + rng.integers(0, 3)
+        x[i, top:top + 4, left:left + 4] = contrast
+    return (x * 255).astype(np.uint8), labels.astype(np.uint8)
+
+
+def write_idx(folder, name, x, labels):
+    with open(os.path.join(folder, name + "-images-idx3-ubyte"), "wb") as file:
+        file.write(np.array([0x803, *x.shape], ">i4").tobytes() + x.tobytes())
+    with open(os.path.join(folder, name + "-labels-idx1-ubyte"), "wb") as file:
+        file.write(np.array([0x801, len(labels)], ">i4").tobytes() + labels.tobytes())
+
+
+def frechet(a, b):
+    sigma_a, sigma_b = np.cov(a, rowvar=False), np.cov(b, rowvar=False)
+    values, vectors = np.linalg.eigh(sigma_a)
+    root = vectors @ np.diag(np.sqrt(np.maximum(values, 0))) @ vectors.T
+    inner = np.linalg.eigvalsh(root @ sigma_b @ root)
+    apart = a.mean(0) - b.mean(0)
+    return (apart @ apart + np.trace(sigma_a) + np.trace(sigma_b) -
+            2 * np.sqrt(np.maximum(inner, 0)).sum())
+
+
+def inception_score(p, splits):
+    scores = []
+    for part in np.array_split(p, splits):
+        mean = part.mean(0, keepdims=True)
+        terms = np.where(part > 0, part * (np.log(np.maximum(part, 1e-300)) - np.log(np.maximum(mean, 1e-300))), 0)
+        scores.append(np.exp(terms.sum(1).mean()))
+    return np.mean(scores), np.std(scores, ddof=1) / np.sqrt(splits)
+
+
+def kernel_distance(a, b):
+    def kernel(x, y):
+        return (x @ y.T / x.shape[1] + 1) ** 3
+    m = len(a)
+    aa, bb, ab = kernel(a, a), kernel(b, b), kernel(a, b)
+    return (aa.sum() - np.trace(aa) + bb.sum() - np.trace(bb)) / (m * (m - 1)) - 2 * ab.mean()
+
+
+def precision(real, asked, k=3):
+    def distances(x, y):
+        return ((x[:, None] - y[None]) ** 2).sum(2)
+    radius = np.sort(distances(real, real), axis=1)[:, k]
+    return (distances(asked, real) <= radius).any(1).mean()
+
+
+with tempfile.TemporaryDirectory() as root:
+    rng = np.random.default_rng(0)
+    data = os.path.join(root, "data")
+    os.makedirs(data)
+    write_idx(data, "train", *make_images(rng, 600, 1.0))
+    write_idx(data, "t10k", *make_images(rng, 200, 1.0))
+    samples = os.path.join(root, "samples.npy")
+    np.save(samples, make_images(rng, 300, 0.7)[0].astype(np.float32) / 255)
+    classifier, stats, features = (os.path.join(root, name) for name in ("c.safetensors", "s.npz", "features"))
+
+    trained = run("classifier", "--data", data, "--width", 4, "--features", 12, "--epochs", 5, "--batch", 32, "--lr",
+                  5e-3, "--full", "--out", classifier, "--json")
+    assert trained["test"]["rate"] > 0.95, trained
+    again = run("classifier", "--data", data, "--measure", classifier, "--json")
+    assert again["test"] == trained["test"] and again["info"]["accuracy"] == trained["test"]
+
+    common = ["--samples", samples, "--classifier", classifier, "--json"]
+    found = run("evaluate", *common, "--data", data, "--kid-subsets", 3, "--kid-size", 300, "--limit", 300,
+                "--save-statistics", stats, "--save-features", features, "--out", os.path.join(root, "out.json"))
+    a, b, p = (np.load(os.path.join(features, name)).astype(np.float64) for name in
+               ("samples-features.npy", "reference-features.npy", "samples-probabilities.npy"))
+    assert a.shape == (300, 12) and b.shape == (300, 12) and p.shape == (300, 10)
+    assert found["fid"]["value"] > 0.1, found["fid"]
+    close(found["fid"]["value"], frechet(a, b))
+    score, error = inception_score(p, 10)
+    close(found["inception_score"]["value"], score)
+    close(found["inception_score"]["standard_error"], error)
+    close(found["kid"]["value"], kernel_distance(a, b))  # all images in every subset
+    assert found["precision_recall"]["precision"] == precision(b, a), found["precision_recall"]
+    assert found["precision_recall"]["recall"] == precision(a, b), found["precision_recall"]
+    with open(os.path.join(root, "out.json"), encoding="utf8") as file:
+        assert json.load(file) == found
+    print({name: found[name] for name in ("fid", "inception_score", "kid", "precision_recall")})
+
+    # Statistics: ours in NumPy, NumPy's (plain, compressed as pytorch-fid saves them, and float32) in mdsm.
+    with np.load(stats) as file:
+        assert file["mu"].dtype == file["sigma"].dtype == np.float64 and file["n"] == 300
+        np.testing.assert_allclose(file["mu"], b.mean(0), rtol=1e-12)
+        np.testing.assert_allclose(file["sigma"], np.cov(b, rowvar=False), rtol=1e-9, atol=1e-12)
+    for save, kind, tolerance in ((np.savez, np.float64, 1e-9), (np.savez_compressed, np.float64, 1e-9),
+                                  (np.savez, np.float32, 1e-4)):
+        save(os.path.join(root, "numpy.npz"), mu=b.mean(0).astype(kind), sigma=np.cov(b, rowvar=False).astype(kind))
+        by_file = run("evaluate", *common, "--statistics", os.path.join(root, "numpy.npz"))
+        close(by_file["fid"]["value"], found["fid"]["value"], tolerance)
+        assert "kid" not in by_file and "kid" in by_file["left_out"]
+
+    # Checkpoints: the last of a tiny run and its snapshots, with the same seeds; the best has the lowest FID.
+    run_folder = os.path.join(root, "runs")
+    subprocess.run([MDSM, "train", "--data", data, "--net", "res6", "--width", "4", "--batch", "4", "--steps", "4",
+                    "--snapshot-every", "2", "--preview-every", "0", "--outdir", run_folder], check=True,
+                   capture_output=True, env=ENVIRONMENT, timeout=200)
+    folder = os.path.join(run_folder, os.listdir(run_folder)[0])
+    scored = run("evaluate", "--checkpoints", folder, "-n", 12, "--sampler", "fast", "--steps", 5, "--data", data,
+                 "--classifier", classifier, "--kid-subsets", 2, "--json", "--threads", 1)
+    rows = scored["checkpoints"]
+    assert [row["checkpoint"] for row in rows] == ["ema-000002.safetensors", "ema-000004.safetensors",
+                                                   "ema.safetensors"], rows
+    best = min(rows, key=lambda row: row["fid"]["value"])
+    assert scored["best"] == best["checkpoint"] and [row["checkpoint"] for row in rows if row["best"]] == [scored["best"]]
+    close(rows[1]["fid"]["value"], rows[2]["fid"]["value"])  # the same weights
+    assert scored["samples"] == {"n": 12, "seeds": "0-11"}
+    print([(row["checkpoint"], row["fid"]["value"], row["best"]) for row in rows])

@@ -1,0 +1,154 @@
+#include "eval/quality.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/random.h"
+#include "eval/evaluation.h"
+#include "temporary_folder.h"
+
+namespace mdsm {
+namespace {
+
+FeatureSet drawn(int64_t n, int64_t d, uint64_t index, float scale = 1, float shift = 0) {
+  FeatureSet set{n, d, 0, std::vector<float>(static_cast<size_t>(n * d)), {}};
+  RandomStream(1, Purpose::check, index).fill_normal(set.features);
+  for (float& value : set.features) value = scale * value + shift;
+  return set;
+}
+
+// Diagonal covariances: the distance is the sum of (m1 - m2)^2 + (s1 - s2)^2.
+TEST(Quality, FrechetDistanceOfKnownGaussians) {
+  FeatureStatistics a{100, {1, 2, 3}, {4, 0, 0, 0, 9, 0, 0, 0, 0}},
+      b{100, {1, 0, 3}, {1, 0, 0, 0, 9, 0, 0, 0, 4}};
+  EXPECT_NEAR(frechet_distance(a, b), 4 + 1 + 4, 1e-12);
+  EXPECT_NEAR(frechet_distance(a, a), 0, 1e-12);
+  b.mu.pop_back();
+  EXPECT_THROW(frechet_distance(a, b), Error);
+}
+
+TEST(Quality, FrechetDistanceOfSamplesApproachesTheTruth) {
+  const auto a = statistics_of(drawn(20000, 8, 1)), b = statistics_of(drawn(20000, 8, 2, 2, 0.5f));
+  EXPECT_NEAR(frechet_distance(a, b), 8 * (0.25 + 1), 0.2);
+}
+
+TEST(Quality, StatisticsDivideByNMinusOne) {
+  const FeatureSet set{3, 2, 0, {0, 1, 3, 5, 6, 3}, {}};
+  const auto found = statistics_of(set);
+  EXPECT_EQ(found.mu, (std::vector<double>{3, 3}));
+  EXPECT_EQ(found.sigma, (Matrix{9, 3, 3, 4}));
+  EXPECT_THROW(statistics_of({1, 2, 0, {0, 1}, {}}), Error);
+  EXPECT_THROW(statistics_of({2, 1, 0, {0, NAN}, {}}), Error);
+}
+
+TEST(Quality, InceptionScoreOfExtremes) {
+  const FeatureSet certain{6, 0, 3, {}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1}};
+  EXPECT_NEAR(inception_score(certain, 2).value, 3, 1e-12);
+  EXPECT_NEAR(inception_score(certain, 2).standard_error, 0, 1e-12);
+  const FeatureSet alike{4, 0, 2, {}, {0.3f, 0.7f, 0.3f, 0.7f, 0.3f, 0.7f, 0.3f, 0.7f}};
+  EXPECT_NEAR(inception_score(alike, 1).value, 1, 1e-12);
+  EXPECT_THROW(inception_score(certain, 7), Error);
+  EXPECT_THROW(inception_score(drawn(4, 2, 1), 1), Error);
+}
+
+// With all images in one subset: the definition written out.
+TEST(Quality, KernelDistanceAgreesWithItsDefinition) {
+  const FeatureSet a = drawn(30, 5, 1), b = drawn(30, 5, 2, 1.5f, 0.2f);
+  const auto kernel = [&](const FeatureSet& x, int64_t i, const FeatureSet& y, int64_t j) {
+    double sum = 0;
+    for (int64_t k = 0; k < 5; ++k)
+      sum += static_cast<double>(x.features[static_cast<size_t>(i * 5 + k)]) *
+             static_cast<double>(y.features[static_cast<size_t>(j * 5 + k)]);
+    return std::pow(sum / 5 + 1, 3);
+  };
+  double same = 0, cross = 0;
+  for (int64_t i = 0; i < 30; ++i)
+    for (int64_t j = 0; j < 30; ++j) {
+      if (i != j) same += kernel(a, i, a, j) + kernel(b, i, b, j);
+      cross += kernel(a, i, b, j);
+    }
+  const Estimate found = kernel_distance(a, b, 2, 30, 7);
+  EXPECT_NEAR(found.value, same / (30 * 29) - 2 * cross / 900, 1e-11);
+  EXPECT_NEAR(found.deviation, 0, 1e-11);
+}
+
+// Unbiased: two sets of one distribution give 0 within a few standard errors of disjoint draws.
+TEST(Quality, KernelDistanceOfOneDistributionIsNearZero) {
+  const Estimate same = kernel_distance(drawn(2000, 6, 1), drawn(2000, 6, 2), 40, 50, 3);
+  const Estimate other = kernel_distance(drawn(2000, 6, 1), drawn(2000, 6, 2, 1, 0.5f), 40, 50, 3);
+  EXPECT_LT(std::abs(same.value), 4 * same.standard_error);
+  EXPECT_GT(other.value, 4 * other.standard_error);
+  EXPECT_THROW(kernel_distance(drawn(10, 2, 1), drawn(5, 2, 1), 1, 6, 0), Error);
+}
+
+Manifolds counted(const FeatureSet& real, const FeatureSet& generated, size_t k) {
+  const auto distance = [](const FeatureSet& x, int64_t i, const FeatureSet& y, int64_t j) {
+    double sum = 0;
+    for (int64_t c = 0; c < x.dimensions; ++c)
+      sum += std::pow(static_cast<double>(x.features[static_cast<size_t>(i * x.dimensions + c)]) -
+                          static_cast<double>(y.features[static_cast<size_t>(j * x.dimensions + c)]),
+                      2);
+    return sum;
+  };
+  const auto share = [&](const FeatureSet& asked, const FeatureSet& centres) {
+    double inside = 0;
+    for (int64_t i = 0; i < asked.n; ++i) {
+      bool found = false;
+      for (int64_t j = 0; j < centres.n && !found; ++j) {
+        std::vector<double> others;
+        for (int64_t l = 0; l < centres.n; ++l)
+          if (l != j) others.push_back(distance(centres, j, centres, l));
+        std::ranges::sort(others);
+        found = distance(asked, i, centres, j) <= others[k - 1];
+      }
+      inside += found;
+    }
+    return inside / static_cast<double>(asked.n);
+  };
+  return {.precision = share(generated, real), .recall = share(real, generated)};
+}
+
+TEST(Quality, PrecisionAndRecallAgreeWithCounting) {
+  const FeatureSet real = drawn(60, 3, 1), generated = drawn(45, 3, 2, 0.6f, 0.5f);
+  const Manifolds found = precision_recall(real, generated, 3), wanted = counted(real, generated, 3);
+  EXPECT_DOUBLE_EQ(found.precision, wanted.precision);
+  EXPECT_DOUBLE_EQ(found.recall, wanted.recall);
+  EXPECT_NE(found.precision, found.recall);
+  EXPECT_THROW(precision_recall(real, generated, 45), Error);
+}
+
+TEST(Quality, PrecisionAndRecallOverSeveralBlocks) {
+  const FeatureSet set = drawn(1100, 4, 1), far = drawn(700, 4, 2, 1, 50);
+  EXPECT_EQ(precision_recall(set, set, 3).precision, 1);
+  EXPECT_EQ(precision_recall(set, far, 3).precision, 0);
+  EXPECT_EQ(precision_recall(set, far, 3).recall, 0);
+}
+
+TEST(Quality, StatisticsSurviveTheirFile) {
+  const TemporaryFolder folder;
+  const FeatureStatistics made = statistics_of(drawn(50, 7, 1));
+  write_statistics(folder.path() / "s.npz", made);
+  const FeatureStatistics read = read_statistics(folder.path() / "s.npz");
+  EXPECT_EQ(read.n, 50);
+  EXPECT_EQ(read.mu, made.mu);
+  EXPECT_EQ(read.sigma, made.sigma);
+  write_file(folder.path() / "text.npz", std::string_view("no archive"));
+  EXPECT_THROW(read_statistics(folder.path() / "text.npz"), Error);
+  EXPECT_THROW(read_statistics(folder.path() / "absent.npz"), Error);
+}
+
+TEST(Quality, EvaluationSaysWhatItLeavesOut) {
+  const FeatureSet a = drawn(40, 4, 1), b = drawn(30, 4, 2);
+  const auto alone = evaluate(a, {statistics_of(b), std::nullopt}, {});
+  EXPECT_FALSE(alone.contains("kid"));
+  EXPECT_TRUE(alone["left_out"].contains("kid"));
+  EXPECT_TRUE(alone["left_out"].contains("inception_score"));
+  const auto whole = evaluate(a, {statistics_of(b), b}, {.kid_subsets = 5});
+  EXPECT_EQ(whole["kid"]["subset_size"], 15);
+  EXPECT_EQ(whole["fid"]["n_reference"], 30);
+  EXPECT_EQ(whole["precision_recall"]["k"], 3);
+}
+
+}  // namespace
+}  // namespace mdsm

@@ -184,22 +184,22 @@ std::vector<double> pilot_steps(BridgeEngine& bridge, std::span<const double> be
   const size_t n = batch.seeds.size();
   std::vector<StepSize> sizes(n, StepSize(options.eps, options.target));
   std::vector<double> steps(n), tried(static_cast<size_t>(total));  // tried: mean logarithms
-  const auto visit = [&](int64_t k, int64_t number) {
+  const auto visit = [&](int64_t k, int64_t number, auto adapt) {
     for (size_t i = 0; i < n; ++i) steps[i] = sizes[i].value();
     chains.transition(betas[static_cast<size_t>(k)], steps, number, options.leapfrog);
     double mean = 0;
     for (size_t i = 0; i < n; ++i) {
-      sizes[i].learn(chains.acceptance()[i]);
+      (sizes[i].*adapt)(chains.acceptance()[i]);
       mean += std::log(sizes[i].value()) / static_cast<double>(n);
     }
     return mean;
   };
   const bool forward = batch.direction == Direction::forward;
   // The first guess may be far off: some transitions where the way begins.
-  for (int64_t i = 0; i < kWarmUp; ++i) visit(forward ? 1 : total, total + 1 + i);
+  for (int64_t i = 0; i < kWarmUp; ++i) visit(forward ? 1 : total, total + 1 + i, &StepSize::learn);
   for (int64_t i = 0; i < total; ++i) {
     const int64_t k = forward ? i + 1 : total - i;
-    tried[static_cast<size_t>(k) - 1] = visit(k, k);
+    tried[static_cast<size_t>(k) - 1] = visit(k, k, &StepSize::follow);
     if (done && !done(i + 1)) break;
   }
   std::vector<double> eps = smoothed(tried);

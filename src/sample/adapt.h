@@ -22,11 +22,16 @@ class StepSize {
     mean_ += std::pow(t, -kForget) * (log_ - mean_);
   }
 
+  // The same for a best step that moves: what was seen long ago does not hold it back.
+  void follow(double acceptance) {
+    log_ = std::clamp(log_ + kFollow * (acceptance - target_), kLowest, kHighest);
+  }
+
   // From here on the average of what was tried, which is steadier than the last try.
   void freeze() { log_ = mean_; }
 
  private:
-  static constexpr double kGain = 2, kForget = 0.75;
+  static constexpr double kGain = 2, kForget = 0.75, kFollow = 0.5;
   static constexpr double kLowest = -14, kHighest = 3;  // 1e-6 .. 20: beyond any use
   double target_, log_, mean_;
   int count_ = 0;

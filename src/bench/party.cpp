@@ -4,18 +4,12 @@
 
 #include "bench/native_steps.h"
 #include "core/error.h"
+#include "core/resources.h"
 
 namespace mdsm {
 namespace {
 
 using nlohmann::json;
-
-fs::path program() {
-  std::error_code error;
-  const fs::path path = fs::read_symlink("/proc/self/exe", error);
-  if (error) fail("mount /proc", "the path of this program cannot be read: {}", error.message());
-  return path;
-}
 
 std::string find_python() {
   std::error_code error;
@@ -23,20 +17,15 @@ std::string find_python() {
 }
 
 std::string find_script() {
-  std::error_code error;
-  for (fs::path folder = program().parent_path();; folder = folder.parent_path()) {
-    for (const char* place : {"bench/peers/peer.py", "share/mdsm/bench/peers/peer.py"})
-      if (fs::exists(folder / place, error)) return (folder / place).string();
-    if (folder == folder.root_path()) break;
-  }
+  if (const auto found = find_resource("bench/peers/peer.py")) return found->string();
   fail_usage("name it with --peer, or leave the peer out with --no-peer",
-             "bench/peers/peer.py was not found in any folder above this program");
+             "bench/peers/peer.py did not come with this program");
 }
 
 }  // namespace
 
 Contestant our_side(double timeout) {
-  return {"mdsm", {program().string(), "bench", "--worker"}, {}, timeout};
+  return {"mdsm", {program_path().string(), "bench", "--worker"}, {}, timeout};
 }
 
 Contestant peer_side(const std::string& python, const std::string& script, double timeout) {

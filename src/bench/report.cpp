@@ -1,7 +1,6 @@
 #include "bench/report.h"
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <thread>
 
@@ -217,12 +216,7 @@ std::string verification_table(const BenchResult& result) {
 }  // namespace
 
 Machine this_machine() {
-  char date[32] = "";
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::strftime(date, sizeof date, "%Y-%m-%d", &parts);
-  return {date, cpu_model(), cpu_features(), static_cast<int>(std::thread::hardware_concurrency())};
+  return {today(), cpu_model(), cpu_features(), static_cast<int>(std::thread::hardware_concurrency())};
 }
 
 std::string markdown(const BenchResult& result, const Machine& machine) {

@@ -12,12 +12,13 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_data());
   commands.push_back(make_describe());
   commands.push_back(make_energy());
+  commands.push_back(make_evaluate());
+  commands.push_back(make_modes());
   commands.push_back(make_likelihood());
   commands.push_back(make_outliers());
   commands.push_back(make_neighbours());
-  commands.push_back(make_evaluate());
-  commands.push_back(make_modes());
   commands.push_back(make_classifier());
+  commands.push_back(make_reproduce());
   commands.push_back(make_check());
   commands.push_back(make_bench());
   commands.push_back(make_import());

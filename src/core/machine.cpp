@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ctime>
 #include <fstream>
 #include <vector>
 
@@ -13,6 +14,15 @@ std::string cpu_model() {
     if (line.rfind("model name", 0) == 0)
       if (const size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
   return "unknown";
+}
+
+std::string today() {
+  char date[32] = "";
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::strftime(date, sizeof date, "%Y-%m-%d", &parts);
+  return date;
 }
 
 std::string cpu_features() {

@@ -6,6 +6,7 @@
 namespace mdsm {
 
 std::string cpu_model();     // "Intel(R) Xeon(R) ..."; "unknown" where the system does not say
+std::string today();         // "2026-11-16", UTC
 std::string cpu_features();  // "AVX2, FMA, AVX-512F"
 
 }  // namespace mdsm

@@ -3,18 +3,14 @@
 #include <cstdlib>
 #include <set>
 
+#include "core/resources.h"
+
 namespace mdsm {
 
 std::vector<fs::path> bundled_folders() {
   if (const char* named = std::getenv("MDSM_MODELS"); named && *named) return {named};
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  const fs::path home = program.parent_path().parent_path();  // of bin/
-  std::vector<fs::path> folders = {home / "share/mdsm/models", home / "models"};
-  // build/<preset>/bin inside the sources, and build/bin
-  for (fs::path above = home.parent_path(); folders.size() < 4; above = above.parent_path())
-    folders.push_back(above / "models");
+  std::vector<fs::path> folders = resource_folders();
+  for (fs::path& folder : folders) folder /= "models";
   return folders;
 }
 

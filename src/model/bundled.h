@@ -1,6 +1,5 @@
 // The small trained files that ship with the program. They lie in a folder `models`: the one MDSM_MODELS
-// names, else the first there is of ../share/mdsm/models and models beside the running program or above it
-// (which is where a build folder inside the sources finds them).
+// names, else those that come with the program (core/resources.h).
 #pragma once
 
 #include <optional>

@@ -42,7 +42,7 @@ class Reproduce : public Command {
         .add("data", data_,
              "where a data set is, as in cifar10=PATH; found by itself where mdsm data finds it")
         .meta("NAME=SOURCE");
-    options.add("set", settings_, "another value for a variable of the recipes, as in steps=500")
+    options.add("with", settings_, "another value for a variable of the recipes, as in steps=500")
         .meta("NAME=VALUE");
     options.add("recipes", recipes_, "folder of recipes; configs/reproduce comes with mdsm").meta("FOLDER");
     options.add("dry-run", dry_run_, "print the experiments and their commands; run nothing");
@@ -61,7 +61,7 @@ class Reproduce : public Command {
   int run(OptionSet&) override {
     run_.out = fs::absolute(out_.empty() ? "reproduce-" + run_.scale : out_);
     run_.data = pairs(data_, "--data");
-    run_.settings = pairs(settings_, "--set");
+    run_.settings = pairs(settings_, "--with");
     const auto recipes = read_recipes(recipes_folder());
     if (experiments_.empty()) return list(recipes);
     std::vector<std::string> names = experiments_;
@@ -98,7 +98,10 @@ class Reproduce : public Command {
       for (const RecipeStep& step : recipe->steps) {
         const Variables variables(run_, *recipe, step.name);
         std::vector<std::string> words;
-        for (const std::string& word : step.words) words.push_back(variables.expand(word));
+        for (const std::string& word : step.words) {
+          words.push_back(variables.expand(word));
+          if (words.back().empty()) words.back() = "RUN";  // made by an earlier step
+        }
         fmt::print("{}\n", command_text(words));
       }
     }
@@ -116,6 +119,9 @@ class Reproduce : public Command {
     std::vector<Outcome> outcomes;
     std::vector<std::string> failed, without_data;
     const fs::path report = run_.out / "report.html";
+    std::error_code error;
+    const bool first = !fs::exists(report, error);  // then the report grows while people wait
+    const auto write_report = [&] { write_file(report, html_report(outcomes, run_, about())); };
     for (const Recipe* recipe : order) {
       outcomes.push_back(run_recipe(*recipe, run_, force_, hooks));
       const Outcome& last = outcomes.back();
@@ -123,8 +129,9 @@ class Reproduce : public Command {
         hooks.say(fmt::format("{}: not run to the end: {}", recipe->name, last.why_not));
         (last.steps.empty() ? without_data : failed).push_back(recipe->name);
       }
-      write_file(report, html_report(outcomes, run_, about()));
+      if (first) write_report();
     }
+    write_report();
     fmt::print("report  {}\n", report.string());
     if (!failed.empty())
       fail("the report says why; the same call tries again", "{} of {} experiments failed, the first is {}",
@@ -140,7 +147,7 @@ class Reproduce : public Command {
     words.insert(words.end(), experiments_.begin(), experiments_.end());
     words.insert(words.end(), {"--scale", run_.scale});
     for (const std::string& pair : data_) words.insert(words.end(), {"--data", pair});
-    for (const std::string& pair : settings_) words.insert(words.end(), {"--set", pair});
+    for (const std::string& pair : settings_) words.insert(words.end(), {"--with", pair});
     return {version.substr(0, version.find('\n')),
             fmt::format("{}, {} threads", cpu_model(), std::thread::hardware_concurrency()), today(),
             command_text(words)};

@@ -66,23 +66,32 @@ std::string figure(const RecipeFigure& figure, const Recipe& recipe, const Repro
       base64(read_bytes(file)), escaped(figure.caption));
 }
 
-std::string result_rows(const Outcome& outcome, const ReproduceOptions& options, bool with_title) {
+// The table at the top has only what the paper has too.
+std::string summary_rows(const Outcome& outcome, const ReproduceOptions& options) {
+  std::string rows;
+  for (const RecipeResult& result : outcome.recipe->results)
+    if (!result.paper.empty())
+      rows += fmt::format("<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
+                          outcome.recipe->name, escaped(result.label),
+                          escaped(result_text(result, *outcome.recipe, options)), escaped(result.paper));
+  return rows;
+}
+
+std::string result_rows(const Outcome& outcome, const ReproduceOptions& options) {
   std::string rows;
   for (const RecipeResult& result : outcome.recipe->results)
     rows += fmt::format(
-        "<tr>{}<td>{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"quiet\">{}</td></tr>\n",
-        with_title ? fmt::format("<td><a href=\"#{0}\">{0}</a></td>", outcome.recipe->name) : "",
+        "<tr><td>{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"quiet\">{}</td></tr>\n",
         escaped(result.label), escaped(result_text(result, *outcome.recipe, options)),
         result.paper.empty() ? "–" : escaped(result.paper), escaped(result.note));
   return rows;
 }
 
-std::string table(const std::string& rows, const std::string& scale, bool with_title) {
+// before, after: cells of the heading around that of our figures.
+std::string table(const std::string& rows, const std::string& scale, const char* before, const char* after) {
   if (rows.empty()) return "";
-  return fmt::format(
-      "<div class=\"wide\"><table><tr>{}<th>measure</th><th>ours, {} scale</th><th>paper</th><th></th></tr>\n"
-      "{}</table></div>\n",
-      with_title ? "<th>experiment</th>" : "", escaped(scale), rows);
+  return fmt::format("<div class=\"wide\"><table><tr>{}<th>ours, {} scale</th>{}</tr>\n{}</table></div>\n",
+                     before, escaped(scale), after, rows);
 }
 
 std::string section(const Outcome& outcome, const ReproduceOptions& options) {
@@ -92,7 +101,8 @@ std::string section(const Outcome& outcome, const ReproduceOptions& options) {
   if (!outcome.done) {
     html += fmt::format("<p class=\"bad\">Not run to the end: {}</p>\n", escaped(outcome.why_not));
   } else {
-    html += table(result_rows(outcome, options, false), options.scale, false);
+    html +=
+        table(result_rows(outcome, options), options.scale, "<th>measure</th>", "<th>paper</th><th></th>");
     for (const RecipeFigure& one : recipe.figures) html += figure(one, recipe, options);
   }
   if (outcome.steps.empty()) return html;
@@ -102,8 +112,9 @@ std::string section(const Outcome& outcome, const ReproduceOptions& options) {
     seconds += step.seconds;
     commands += fmt::format("# {}, {}\n{}\n", step.name, duration_text(step.seconds), step.command);
   }
-  return html + fmt::format("<details><summary>{} commands, {}</summary><pre>{}</pre></details>\n",
-                            outcome.steps.size(), duration_text(seconds), escaped(commands));
+  return html + fmt::format("<details><summary>{} command{}, {}</summary><pre>{}</pre></details>\n",
+                            outcome.steps.size(), outcome.steps.size() == 1 ? "" : "s",
+                            duration_text(seconds), escaped(commands));
 }
 
 }  // namespace
@@ -128,7 +139,7 @@ std::string html_report(const std::vector<Outcome>& outcomes, const ReproduceOpt
   std::string rows, sections, missing;
   double seconds = 0;
   for (const Outcome& outcome : outcomes) {
-    if (outcome.done) rows += result_rows(outcome, options, true);
+    if (outcome.done) rows += summary_rows(outcome, options);
     if (!outcome.done)
       missing += fmt::format("<li><a href=\"#{0}\">{0}</a>: {1}</li>\n", outcome.recipe->name,
                              escaped(outcome.why_not));
@@ -150,7 +161,8 @@ std::string html_report(const std::vector<Outcome>& outcomes, const ReproduceOpt
                       duration_text(seconds), escaped(about.command));
   if (!missing.empty())
     html += "<p class=\"bad\">Not run to the end:</p>\n<ul class=\"bad\">\n" + missing + "</ul>\n";
-  return html + table(rows, options.scale, true) + sections + "</body></html>\n";
+  return html + table(rows, options.scale, "<th>experiment</th><th>measure</th>", "<th>paper</th>") +
+         sections + "</body></html>\n";
 }
 
 }  // namespace mdsm

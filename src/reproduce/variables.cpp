@@ -58,7 +58,7 @@ std::string Variables::value(const std::string& name) const {
   if (const auto set = options_.settings.find(name); set != options_.settings.end()) return set->second;
   if (const auto scale = recipe_.scales.find(options_.scale); scale != recipe_.scales.end())
     if (const auto found = scale->second.find(name); found != scale->second.end()) return found->second;
-  fail("define it in the recipe's scales, or with --set", "recipe {}: {{{}}} has no value at scale {}",
+  fail("define it in the recipe's scales, or with --with", "recipe {}: {{{}}} has no value at scale {}",
        recipe_.name, name, options_.scale);
 }
 

@@ -1,5 +1,5 @@
 // What {names} in the words of a recipe stand for.
-//   {width}            a value of the scale, or of --set
+//   {width}            a value of the scale, or of --with
 //   {here}             the folder of this step
 //   {STEP}, {RECIPE/STEP} as {@train}, {@model-mnist/train}: the folder of an earlier step
 //   {model:STEP}       the run folder that a training step has made in its folder
@@ -31,7 +31,7 @@ std::string missing_data(const ReproduceOptions& options, const Recipe& recipe);
 
 class Variables {
  public:
-  // step: empty outside of steps, where {here} has no meaning.
+  // step: empty outside of steps, where {here} has no meaning. A {model:} that is not there yet is empty.
   Variables(const ReproduceOptions& options, const Recipe& recipe, std::string step = "")
       : options_(options), recipe_(recipe), step_(std::move(step)) {}
   std::string expand(const std::string& word) const;

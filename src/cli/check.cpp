@@ -39,7 +39,8 @@ class Check : public Command {
   }
   void declare(OptionSet& options) override {
     options.group("Network");
-    options.add("model", model_, "check the weights of this model file or run folder").meta("MODEL");
+    options.add("model", model_, "check the weights of this model file, run folder or bundled model")
+        .meta("MODEL");
     options.add("all", all_, "every network, head, 1 and 3 channels, 32 and 64 pixels, one line each");
     network_.declare(options);
     options.group("Check");

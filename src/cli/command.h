@@ -38,6 +38,7 @@ std::unique_ptr<Command> make_inpaint();
 std::unique_ptr<Command> make_likelihood();
 std::unique_ptr<Command> make_neighbours();
 std::unique_ptr<Command> make_outliers();
+std::unique_ptr<Command> make_models();
 std::unique_ptr<Command> make_modes();
 std::unique_ptr<Command> make_reproduce();
 std::unique_ptr<Command> make_restore();

@@ -9,6 +9,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_denoise());
   commands.push_back(make_inpaint());
   commands.push_back(make_restore());
+  commands.push_back(make_models());
   commands.push_back(make_data());
   commands.push_back(make_describe());
   commands.push_back(make_energy());

@@ -19,7 +19,8 @@ class Describe : public Command {
   const char* summary() const override { return "Print a network's layers, parameters, cost and memory"; }
   void declare(OptionSet& options) override {
     options.group("Network");
-    options.add("model", model_, "describe the network of this model file or run folder").meta("MODEL");
+    options.add("model", model_, "describe the network of this model file, run folder or bundled model")
+        .meta("MODEL");
     network_.declare(options);
     options.group("Output");
     options.add("batch", batch_, "images a batch, for the memory").range(1, 1'000'000);

@@ -20,7 +20,7 @@ class Energy : public Command {
   const char* summary() const override { return "Compute the energies of images, and the gradients by them"; }
   void declare(OptionSet& options) override {
     options.group("Model");
-    options.add("model", model_, "model file or run folder").meta("MODEL").required();
+    options.add("model", model_, "model file, run folder or bundled model").meta("MODEL").required();
     declare_data_options(options, data_);
     options.group("Energies");
     options.add("noise", energy_.noise, "standard deviation of Gaussian noise put on the images")

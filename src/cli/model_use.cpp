@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "engine/native/native_engine.h"
+#include "model/bundled.h"
 #include "train/memory.h"
 
 namespace mdsm::cli {
@@ -16,7 +17,8 @@ using nlohmann::json;
 
 void ModelUse::declare_model(OptionSet& options) {
   options.group("Model");
-  options.add("model", model, "model file or run folder").meta("MODEL");
+  options.add("model", model, "model file, run folder, or the name of a bundled model (mdsm models)")
+      .meta("MODEL");
 }
 
 void ModelUse::declare_engine(OptionSet& options) {
@@ -25,9 +27,15 @@ void ModelUse::declare_engine(OptionSet& options) {
 }
 
 Model ModelUse::load() const {
-  if (model.empty())
-    fail_usage("train one with mdsm train, and name it with --model",
-               "no model given, and none comes with mdsm");
+  if (model.empty()) {
+    const std::string names = bundled_models_text();
+    fail_usage(
+        names.empty()
+            ? "train one with mdsm train, and name it with --model"
+            : "name one with --model: a file or run folder of mdsm train, or one that comes with mdsm: " +
+                  names,
+        "no model given");
+  }
   return load_model(model);
 }
 
@@ -47,6 +55,14 @@ std::unique_ptr<Engine> ModelUse::make(const Model& loaded, int64_t largest_batc
   }
   return make_engine(engine, loaded.parameters);
 }
+
+std::vector<std::string> bundled_models() {
+  std::vector<std::string> names = list_bundled();
+  std::erase_if(names, [](const std::string& name) { return name.starts_with(kClassifierPrefix); });
+  return names;
+}
+
+std::string bundled_models_text() { return fmt::format("{}", fmt::join(bundled_models(), ", ")); }
 
 json model_parameters(const std::string& path, const Model& model) {
   const auto values = model.parameters.values();

@@ -25,6 +25,10 @@ struct ModelUse {
   std::unique_ptr<Engine> make(const Model& loaded, int64_t largest_batch) const;
 };
 
+// Names of the models that come with the program, without the classifiers; the text has commas between.
+std::vector<std::string> bundled_models();
+std::string bundled_models_text();
+
 // Path, network and content of the model, for files that say how they were made.
 nlohmann::json model_parameters(const std::string& path, const Model& model);
 

@@ -4,11 +4,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/files.h"
 
 namespace mdsm {
+
+inline constexpr std::string_view kClassifierPrefix = "classifier-";  // of files of mdsm classifier
 
 // Folders that are looked at, first to last.
 std::vector<fs::path> bundled_folders();

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "model/bundled.h"
 
 namespace mdsm {
 namespace {
@@ -23,9 +24,12 @@ json metadata_value(const std::string& text) {
   return value.is_discarded() ? json(text) : value;
 }
 
-// A run folder stands for the model one wants from it: the averaged weights.
+// A run folder stands for the model one wants from it: the averaged weights. What is not there at all may be
+// the name of a bundled model.
 fs::path model_path(const fs::path& path) {
   std::error_code error;
+  if (!fs::exists(path, error))
+    if (const auto bundled = find_bundled(path.string())) return *bundled;
   if (!fs::is_directory(path, error)) return path;
   if (fs::exists(path / "ema.safetensors", error)) return path / "ema.safetensors";
   fail("name a .safetensors file or a run folder", "{}: a folder without ema.safetensors", path.string());

@@ -21,7 +21,7 @@ struct Model {
 void save_model(const fs::path& path, const Parameters& parameters, const nlohmann::json& info,
                 StoredType type = StoredType::float32);
 // Checks names, shapes and finiteness against the spec inside the file. A run folder gives its averaged
-// weights, ema.safetensors.
+// weights, ema.safetensors; a name that is no path, the bundled model of this name.
 Model load_model(const fs::path& path);
 
 }  // namespace mdsm

@@ -1,0 +1,79 @@
+"""Models that come with the program: their list, their names in place of files, and model files written by export."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MDSM = os.path.abspath(sys.argv[1])
+
+
+class Models(unittest.TestCase):
+    def setUp(self):
+        self.root = tempfile.mkdtemp(prefix="mdsm_models_")
+        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
+
+    def run_it(self, *arguments, **environment):
+        result = subprocess.run([MDSM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.root,
+                                env={**os.environ, "OMP_WAIT_POLICY": "passive", **environment}, timeout=120)
+        return result.returncode, result.stdout, result.stderr
+
+    def good(self, *arguments, **environment):
+        code, output, errors = self.run_it(*arguments, **environment)
+        self.assertEqual(code, 0, errors)
+        return output
+
+    def test_the_list_and_the_names(self):
+        listed = json.loads(self.good("models", "--json"))
+        self.assertIn("fashion-mnist", [one["name"] for one in listed])
+        for one in listed:
+            self.assertLess(one["bytes"], 6_000_000)
+            self.assertNotIn("classifier", one["name"])
+            self.assertNotIn("/", str(one["data"]))
+            described = json.loads(self.good("describe", "--model", one["name"], "--json"))
+            self.assertEqual(described["parameters"], one["parameters"])
+        self.assertIn("fashion-mnist ", self.good("models"))
+
+    def test_samples_come_from_a_name(self):
+        self.good("sample", "--model", "fashion-mnist", "--sampler", "fast", "-n", "2", "--out", "samples")
+        self.assertTrue(os.path.getsize(os.path.join(self.root, "samples/grid.png")) > 1000)
+
+    def test_a_file_goes_before_a_name(self):
+        with open(os.path.join(self.root, "fashion-mnist"), "w") as file:
+            file.write("not a model")
+        code, _, errors = self.run_it("describe", "--model", "fashion-mnist")
+        self.assertEqual(code, 1)
+        self.assertIn("fashion-mnist", errors)
+
+    def test_another_folder(self):
+        empty = os.path.join(self.root, "empty")
+        os.mkdir(empty)
+        code, _, errors = self.run_it("models", MDSM_MODELS=empty)
+        self.assertEqual((code, errors.count("\n")), (1, 1))
+        self.assertIn("no models were found", errors)
+        code, _, errors = self.run_it("describe", "--model", "fashion-mnist", MDSM_MODELS=empty)
+        self.assertEqual(code, 1)
+        self.assertIn("fashion-mnist: no such file", errors)
+
+    def test_export_writes_model_files(self):
+        whole, half = (os.path.join(self.root, name) for name in ("whole.safetensors", "half.safetensors"))
+        self.good("export", "fashion-mnist", whole)
+        self.good("export", whole, half, "--half")
+        self.assertLess(os.path.getsize(half), 0.6 * os.path.getsize(whole))
+        # The bundled weights are float16 already, so that nothing is lost.
+        again = os.path.join(self.root, "again.safetensors")
+        self.good("export", half, again)
+        with open(whole, "rb") as a, open(again, "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        code, _, errors = self.run_it("export", half, os.path.join(self.root, "half.pt"), "--half")
+        self.assertEqual(code, 2)
+        self.assertIn("--half writes a model file", errors)
+        code, _, errors = self.run_it("export", half, whole)
+        self.assertEqual(code, 1)
+        self.assertIn("--force", errors)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

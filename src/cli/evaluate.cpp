@@ -32,11 +32,11 @@ class Evaluate : public Command {
   void check_options(const OptionSet& options) const;
   std::unique_ptr<FeatureNetwork> network() const;
   FeatureSet extract(FeatureNetwork& network, const Dataset& data, const char* what) const;
-  Reference reference(FeatureNetwork& network);
-  json measure(FeatureNetwork& network, const Dataset& samples, const Reference& against,
+  EvaluationReference reference(FeatureNetwork& network);
+  json measure(FeatureNetwork& network, const Dataset& samples, const EvaluationReference& against,
                const std::string& file_prefix) const;
-  json measure_samples(FeatureNetwork& network, const Reference& against) const;
-  json measure_checkpoints(FeatureNetwork& network, const Reference& against, OptionSet& options);
+  json measure_samples(FeatureNetwork& network, const EvaluationReference& against) const;
+  json measure_checkpoints(FeatureNetwork& network, const EvaluationReference& against, OptionSet& options);
   void save_features(const FeatureSet& set, const std::string& name) const;
 
   ModelUse use_;
@@ -138,7 +138,7 @@ void Evaluate::save_features(const FeatureSet& set, const std::string& name) con
     write_npy(folder / (name + "-probabilities.npy"), {set.n, set.classes}, set.probabilities);
 }
 
-Reference Evaluate::reference(FeatureNetwork& network) {
+EvaluationReference Evaluate::reference(FeatureNetwork& network) {
   if (!statistics_.empty()) {
     reference_from_ = {{"statistics", statistics_}};
     return {read_statistics(statistics_), std::nullopt};
@@ -152,14 +152,14 @@ Reference Evaluate::reference(FeatureNetwork& network) {
   return {std::move(statistics), std::move(set)};
 }
 
-json Evaluate::measure(FeatureNetwork& network, const Dataset& samples, const Reference& against,
+json Evaluate::measure(FeatureNetwork& network, const Dataset& samples, const EvaluationReference& against,
                        const std::string& file_prefix) const {
   const FeatureSet set = extract(network, samples, "samples");
   save_features(set, file_prefix);
   return evaluate(set, against, measures_);
 }
 
-json Evaluate::measure_samples(FeatureNetwork& network, const Reference& against) const {
+json Evaluate::measure_samples(FeatureNetwork& network, const EvaluationReference& against) const {
   const SampleSource source = sample_source(samples_);
   DataOptions options;  // samples are taken as they are, but for the padding that data gets as well
   options.source = source.source;
@@ -173,7 +173,7 @@ json Evaluate::measure_samples(FeatureNetwork& network, const Reference& against
   return found;
 }
 
-json Evaluate::measure_checkpoints(FeatureNetwork& network, const Reference& against, OptionSet& options) {
+json Evaluate::measure_checkpoints(FeatureNetwork& network, const EvaluationReference& against, OptionSet& options) {
   json rows = json::array();
   checkpoints_.resolve(options, use_);
   for (const fs::path& path : checkpoints_.files()) {
@@ -196,7 +196,7 @@ int Evaluate::run(OptionSet& options) {
   set_thread_count(static_cast<int>(use_.threads));
   measures_.seed = data_.seed = static_cast<uint64_t>(seed_);
   const auto features = network();
-  const Reference against = reference(*features);
+  const EvaluationReference against = reference(*features);
   json found = checkpoints_.run().empty() ? measure_samples(*features, against)
                                           : measure_checkpoints(*features, against, options);
   found["features"] = features->description();

@@ -37,13 +37,13 @@ class LikelihoodCommand : public Command {
   void check(const OptionSet& options) const;
   void make_plan();
   void open_data();
-  Reference make_reference() const;
+  GaussianReference make_reference() const;
   Tensor starts(int64_t first, int64_t count) const;
   json parameters(const OptionSet& options, const Model& model) const;
   void prepare_folder() const;
   [[noreturn]] void fail_stopped() const;
   void write(const json& found, const AisRun& run) const;
-  void print(const Likelihood& found, const Reference& reference) const;
+  void print(const Likelihood& found, const GaussianReference& reference) const;
 
   fs::path state() const { return fs::path(out_) / "state.safetensors"; }
   const Dataset& reference_images() const { return images_ ? *images_ : *samples_; }
@@ -151,7 +151,7 @@ void LikelihoodCommand::open_data() {
   order_ = permutation({plan_.seed, Purpose::shuffle}, static_cast<uint32_t>(from.size()));
 }
 
-Reference LikelihoodCommand::make_reference() const {
+GaussianReference LikelihoodCommand::make_reference() const {
   return reference_ == "constant" ? constant_reference(reference_images(), reference_mean_, reference_std_)
                                   : mean_reference(reference_images(), reference_std_);
 }
@@ -201,7 +201,7 @@ void LikelihoodCommand::write(const json& found, const AisRun& run) const {
   fs::remove(state(), error);
 }
 
-void LikelihoodCommand::print(const Likelihood& found, const Reference& reference) const {
+void LikelihoodCommand::print(const Likelihood& found, const GaussianReference& reference) const {
   fmt::print(
       "annealing    K = {} distributions ({}), {} leapfrog steps each, {} chains a direction, seed {}\n",
       plan_.distributions(), schedule_, plan_.options.leapfrog, plan_.chains, seed_);
@@ -251,7 +251,7 @@ int LikelihoodCommand::run(OptionSet& options) {
     if (data) check_fits(spec, *data);
   const json how = parameters(options, model);
   const auto engine = use_.make(model, std::max(std::min(use_.batch, plan_.chains), plan_.pilots));
-  const Reference reference = make_reference();
+  const GaussianReference reference = make_reference();
   prepare_folder();
   BridgeEngine bridge(*engine, reference);
   AisRun ais(

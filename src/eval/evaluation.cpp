@@ -24,7 +24,7 @@ FeatureSet first_of(const FeatureSet& set, int64_t most) {
   return part;
 }
 
-json fid_json(const FeatureSet& samples, const Reference& reference) {
+json fid_json(const FeatureSet& samples, const EvaluationReference& reference) {
   const FeatureStatistics statistics = statistics_of(samples);
   json values = {
       {"value", frechet_distance(statistics, reference.statistics)},
@@ -72,7 +72,7 @@ json manifold_json(const FeatureSet& samples, const FeatureSet& real, const Eval
 
 }  // namespace
 
-json evaluate(const FeatureSet& samples, const Reference& reference, const EvaluationOptions& options) {
+json evaluate(const FeatureSet& samples, const EvaluationReference& reference, const EvaluationOptions& options) {
   json values = {{"fid", fid_json(samples, reference)}, {"left_out", json::object()}};
   if (samples.classes > 1)
     values["inception_score"] = score_json(samples, options.splits);

@@ -18,14 +18,14 @@ struct EvaluationOptions {
 };
 
 // The images samples are compared with, or only their statistics from a file.
-struct Reference {
+struct EvaluationReference {
   FeatureStatistics statistics;
   std::optional<FeatureSet> set;
 };
 
 // Members fid, inception_score, kid, precision_recall; a measure that cannot be computed is left out, and
 // "left_out" says why.
-nlohmann::json evaluate(const FeatureSet& samples, const Reference& reference,
+nlohmann::json evaluate(const FeatureSet& samples, const EvaluationReference& reference,
                         const EvaluationOptions& options);
 
 }  // namespace mdsm

@@ -161,7 +161,7 @@ OutlierFeatures chosen(const OutlierFeatures& from, std::span<const uint32_t> ro
   return out;
 }
 
-OutlierModel::OutlierModel(const Table& features, const ScoreOptions& options)
+OutlierModel::OutlierModel(const FeatureTable& features, const ScoreOptions& options)
     : mean_(static_cast<size_t>(features.columns)),
       scale_(static_cast<size_t>(features.columns)),
       neighbours_(static_cast<size_t>(options.neighbours)) {

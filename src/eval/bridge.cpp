@@ -6,19 +6,11 @@
 
 #include "core/error.h"
 #include "core/threads.h"
+#include "eval/mean.h"
 #include "sample/sampler.h"
 
 namespace mdsm {
 namespace {
-
-double squared_distance(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double difference = static_cast<double>(a[i]) - b[i];
-    sum += difference * difference;
-  }
-  return sum;
-}
 
 template <class Body>
 void for_images(const Dataset& images, Body body) {
@@ -33,7 +25,7 @@ GaussianReference fitted(const Dataset& images, std::vector<float> mean, double 
   GaussianReference reference{std::move(mean), std};
   if (std > 0) return reference;
   double sum = 0;
-  for_images(images, [&](std::span<const float> x) { sum += squared_distance(x, reference.mean); });
+  for_images(images, [&](std::span<const float> x) { sum += squared_distance<float>(x, reference.mean); });
   reference.std = std::sqrt(sum / static_cast<double>(images.image_shape().with_n(images.size()).count()));
   if (!(reference.std > 0))
     fail("give --reference-std", "all images are equal to the mean of the reference: it has no width");
@@ -44,7 +36,7 @@ GaussianReference fitted(const Dataset& images, std::vector<float> mean, double 
 
 double GaussianReference::energy(std::span<const float> x) const {
   const double variance = std * std;
-  return squared_distance(x, mean) / (2 * variance) +
+  return squared_distance<float>(x, mean) / (2 * variance) +
          static_cast<double>(x.size()) / 2 * std::log(2 * std::numbers::pi * variance);
 }
 

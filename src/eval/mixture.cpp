@@ -7,15 +7,10 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "eval/mean.h"
 
 namespace mdsm {
 namespace {
-
-double squared_distance(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sum;
-}
 
 // In place: the lower triangle L of a positive definite matrix L Lᵀ.
 void factorise(std::vector<double>& a, size_t d) {

@@ -23,6 +23,7 @@ TEST(Part, IsThatOfTheSourceAndEmptyWhereThereIsOne) {
   make_idx_folder(folder / "idx", 5, 3);
   make_cifar_folder(folder / "cifar", 2);
   write_npy(folder / "x.npy", {2, 4, 4}, std::vector<uint8_t>(32));
+  make_folder(folder / "svhn");
   make_svhn_mat(folder / "svhn" / "train_32x32.mat", 2);
   make_svhn_mat(folder / "svhn" / "test_32x32.mat", 2);
   for (const char* split : {"train", "test"}) {

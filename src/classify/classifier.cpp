@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/binomial.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "model/element.h"
@@ -192,7 +193,7 @@ Accuracy accuracy(const Classifier& classifier, const Dataset& data,
   for (size_t i = 0; i < wanted.size(); ++i) result.right += wanted[i] == found[i];
   const auto n = static_cast<double>(result.n);
   result.rate = static_cast<double>(result.right) / n;
-  result.standard_error = std::sqrt(result.rate * (1 - result.rate) / n);
+  result.standard_error = binomial_error(result.right, result.n);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "core/binomial.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "eval/mean.h"
@@ -202,10 +203,9 @@ Memorisation memorisation(std::span<const double> samples, std::span<const doubl
   std::ranges::sort(sorted);
   result.quantile = quantile;
   result.threshold = sorted[static_cast<size_t>(quantile * static_cast<double>(sorted.size()))];
-  const double n = static_cast<double>(samples.size());
-  result.share =
-      static_cast<double>(std::ranges::count_if(samples, [&](double d) { return d < result.threshold; })) / n;
-  result.share_error = std::sqrt(result.share * (1 - result.share) / n);
+  const int64_t below = std::ranges::count_if(samples, [&](double d) { return d < result.threshold; });
+  result.share = static_cast<double>(below) / static_cast<double>(result.samples);
+  result.share_error = binomial_error(below, result.samples);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/binomial.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/threads.h"
@@ -219,7 +220,9 @@ Manifolds precision_recall(const FeatureSet& real, const FeatureSet& generated, 
   Manifolds found{.k = k, .real = real.n, .generated = generated.n};
   found.precision = share_inside(b, a, radii(a, k));
   found.recall = share_inside(a, b, radii(b, k));
-  const auto error = [](double p, int64_t n) { return std::sqrt(p * (1 - p) / static_cast<double>(n)); };
+  const auto error = [](double p, int64_t n) {
+    return binomial_error(std::llround(p * static_cast<double>(n)), n);
+  };
   found.precision_error = error(found.precision, b.n);
   found.recall_error = error(found.recall, a.n);
   return found;

@@ -93,6 +93,9 @@ TEST(Neighbours, MemorisationByHand) {
   EXPECT_NEAR(m.share_error, std::sqrt(0.75 * 0.25 / 4), 1e-12);
   EXPECT_EQ(m.sample_mean, 5.625);
   EXPECT_EQ(m.held_out_mean, 5.5);
+  const auto none = memorisation(std::vector<double>(98, 20), held_out, 0.2);
+  EXPECT_EQ(none.share, 0);
+  EXPECT_NEAR(none.share_error, std::sqrt(0.01 * 0.99 / 98), 1e-12);  // not certainly none
   EXPECT_ERROR(memorisation(copies, held_out, 1), "quantile of 1");
   EXPECT_ERROR(memorisation({}, held_out, 0.5), "no distances");
 }

@@ -130,6 +130,10 @@ TEST(Quality, PrecisionAndRecallOverSeveralBlocks) {
   EXPECT_EQ(precision_recall(set, set, 3).precision, 1);
   EXPECT_EQ(precision_recall(set, far, 3).precision, 0);
   EXPECT_EQ(precision_recall(set, far, 3).recall, 0);
+  EXPECT_NEAR(precision_recall(set, far, 3).precision_error, std::sqrt(1 / 702.0 * (701 / 702.0) / 700),
+              1e-12);
+  EXPECT_NEAR(precision_recall(set, set, 3).recall_error, std::sqrt(1 / 1102.0 * (1101 / 1102.0) / 1100),
+              1e-12);
 }
 
 TEST(Quality, StatisticsSurviveTheirFile) {

@@ -35,7 +35,8 @@ struct FeatureOptions {
 
 struct OutlierFeatures {
   std::vector<double> energy, objective;  // (N)
-  FeatureTable score;  // (N x features), natural logarithms: norms at each level, then errors at those above 0
+  FeatureTable
+      score;  // (N x features), natural logarithms: norms at each level, then errors at those above 0
 };
 
 // done: images finished times evaluations each; may be empty.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/binomial.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "model/element.h"
@@ -51,6 +52,37 @@ void check_input(const Classifier& classifier, const Shape& image, const std::st
   fail(fmt::format("use --resize, --pad or --colour, or another classifier"),
        "the classifier takes images of {} channel{}, {}x{} pixels; {} has {} channel{}, {}x{}", wants.c,
        wants.c == 1 ? "" : "s", wants.w, wants.h, what, image.c, image.c == 1 ? "" : "s", image.w, image.h);
+}
+
+// Names that only repeat the numbers say nothing.
+bool are_numbers(const std::vector<std::string>& names) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i] != std::to_string(i)) return false;
+  return true;
+}
+
+// The classifier's number of each class of the data, -1 for those it does not know.
+std::vector<int> class_map(const Classifier& classifier, const Dataset& data) {
+  const auto names = data.class_names();
+  std::vector<int> map;
+  if (are_numbers(names) || are_numbers(classifier.classes)) {
+    for (int i = 0; i < classifier.spec.classes; ++i) map.push_back(i);
+    return map;
+  }
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(classifier.classes, name);
+    map.push_back(found == classifier.classes.end() ? -1
+                                                    : static_cast<int>(found - classifier.classes.begin()));
+  }
+  return map;
+}
+
+[[noreturn]] void fail_class(const Classifier& classifier, const Dataset& data, int label) {
+  const auto names = data.class_names();
+  const auto at = static_cast<size_t>(label);
+  fail("use data of the classes that it was trained on", "{}: has the class {}, the classifier knows {}",
+       data.description(), at < names.size() ? names[at] : std::to_string(label),
+       fmt::join(classifier.classes, ", "));
 }
 
 // read(index, out) gives image `index`.
@@ -145,18 +177,23 @@ std::vector<int> most_likely(std::span<const float> probabilities, int64_t class
 
 Accuracy accuracy(const Classifier& classifier, const Dataset& data,
                   const std::function<void(int64_t)>& done) {
-  const auto found = most_likely(classify(classifier, data, done).probabilities, classifier.spec.classes);
+  const std::vector<int> map = class_map(classifier, data);
+  std::vector<int> wanted(static_cast<size_t>(data.size()), -1);
   Accuracy result;
-  for (int64_t i = 0; i < data.size(); ++i) {
+  for (int64_t i = 0; i < data.size(); ++i) {  // before the work
     const int label = data.label(i);
     if (label < 0) continue;
     ++result.n;
-    if (label == found[static_cast<size_t>(i)]) ++result.right;
+    const int known = static_cast<size_t>(label) < map.size() ? map[static_cast<size_t>(label)] : -1;
+    if (known < 0) fail_class(classifier, data, label);
+    wanted[static_cast<size_t>(i)] = known;
   }
   if (result.n == 0) fail("use a labelled set", "{}: has no labels", data.description());
+  const auto found = most_likely(classify(classifier, data, done).probabilities, classifier.spec.classes);
+  for (size_t i = 0; i < wanted.size(); ++i) result.right += wanted[i] == found[i];
   const auto n = static_cast<double>(result.n);
   result.rate = static_cast<double>(result.right) / n;
-  result.standard_error = std::sqrt(result.rate * (1 - result.rate) / n);
+  result.standard_error = binomial_error(result.right, result.n);
   return result;
 }
 

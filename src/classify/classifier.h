@@ -45,7 +45,8 @@ struct Accuracy {
   int64_t n = 0, right = 0;
   double rate = 0, standard_error = 0;
 };
-// The share of labelled images that get their label.
+// The share of labelled images that get their label. Classes are compared by name where both sides have
+// names, so a set that lacks a class is measured rightly; a class the classifier does not know is an error.
 Accuracy accuracy(const Classifier& classifier, const Dataset& data,
                   const std::function<void(int64_t)>& done = {});
 nlohmann::json to_json(const Accuracy& accuracy);

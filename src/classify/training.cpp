@@ -1,5 +1,6 @@
 // A batch is cut into fixed groups of images. Each group has a gradient of its own, and these are added in
-// their order, whichever threads computed them.
+// their order, whichever threads computed them; only so many at a time, so that memory does not grow with
+// the batch.
 #include "classify/training.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@ namespace mdsm {
 namespace {
 
 constexpr int64_t kGroup = 16;
+constexpr int64_t kWave = 32;  // groups whose gradients are in memory together
 
 std::vector<int> labels_of(const Dataset& data) {
   std::vector<int> labels;
@@ -71,10 +73,12 @@ class Trainer {
     m_.assign(weights_.size(), 0);
     v_.assign(weights_.size(), 0);
     batch_ = std::min(options.batch, data.size());
-    gradients_.resize(static_cast<size_t>((batch_ + kGroup - 1) / kGroup));
+    groups_ = (batch_ + kGroup - 1) / kGroup;
+    gradients_.resize(static_cast<size_t>(std::min(groups_, kWave)));
     for (auto& gradient : gradients_) gradient.resize(weights_.size());
-    losses_.resize(gradients_.size());
-    right_.resize(gradients_.size());
+    sum_.resize(weights_.size());
+    losses_.resize(static_cast<size_t>(groups_));
+    right_.resize(static_cast<size_t>(groups_));
   }
 
   int64_t steps_per_epoch() const { return data_.size() / batch_; }
@@ -83,10 +87,16 @@ class Trainer {
   // Sum of the losses and number of right answers.
   std::pair<double, int64_t> step(int64_t epoch, int64_t in_epoch, std::span<const uint32_t> order) {
     const auto chosen = order.subspan(static_cast<size_t>(in_epoch * batch_), static_cast<size_t>(batch_));
-    parallel_for(static_cast<int64_t>(gradients_.size()), 1, [&](int64_t begin, int64_t end) {
-      ClassifierGroup group(spec_, kGroup);
-      for (int64_t g = begin; g < end; ++g) run_group(group, epoch, chosen, g);
-    });
+    std::ranges::fill(sum_, 0.0f);
+    for (int64_t first = 0; first < groups_; first += kWave) {
+      const int64_t count = std::min(kWave, groups_ - first);
+      parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+        ClassifierGroup group(spec_, kGroup);
+        for (int64_t g = begin; g < end; ++g)
+          run_group(group, epoch, chosen, first + g, gradients_[static_cast<size_t>(g)]);
+      });
+      add_gradients(count);
+    }
     double loss = 0;
     int64_t right = 0;
     for (size_t g = 0; g < losses_.size(); ++g) {
@@ -109,7 +119,15 @@ class Trainer {
   }
 
  private:
-  void run_group(ClassifierGroup& group, int64_t epoch, std::span<const uint32_t> chosen, int64_t g) {
+  void add_gradients(int64_t count) {
+    parallel_for(static_cast<int64_t>(sum_.size()), 4096, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+        for (size_t g = 0; g < static_cast<size_t>(count); ++g) sum_[i] += gradients_[g][i];
+    });
+  }
+
+  void run_group(ClassifierGroup& group, int64_t epoch, std::span<const uint32_t> chosen, int64_t g,
+                 std::vector<float>& gradient) {
     const auto indices =
         chosen.subspan(static_cast<size_t>(g * kGroup),
                        std::min<size_t>(kGroup, chosen.size() - static_cast<size_t>(g * kGroup)));
@@ -129,12 +147,12 @@ class Trainer {
       labels.push_back(labels_[index]);
     }
     const auto at = static_cast<size_t>(g);
-    std::ranges::fill(gradients_[at], 0.0f);
+    std::ranges::fill(gradient, 0.0f);
     group.forward(weights_, x);
     right_[at] = 0;
     const auto found = most_likely(group.probabilities(), spec_.classes);
     for (size_t i = 0; i < labels.size(); ++i) right_[at] += found[i] == labels[i];
-    losses_[at] = group.backward(weights_, labels, gradients_[at]);
+    losses_[at] = group.backward(weights_, labels, gradient);
   }
 
   // A twentieth of the steps warms up, then half a cosine.
@@ -156,9 +174,7 @@ class Trainer {
     const auto b1 = static_cast<float>(kBeta1), b2 = static_cast<float>(kBeta2);
     parallel_for(static_cast<int64_t>(weights_.size()), 4096, [&](int64_t begin, int64_t end) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        float g = 0;
-        for (const auto& gradient : gradients_) g += gradient[i];
-        g *= scale;
+        const float g = sum_[i] * scale;
         m_[i] = b1 * m_[i] + (1 - b1) * g;
         v_[i] = b2 * v_[i] + (1 - b2) * g * g;
         weights_[i] = keep * weights_[i] - lr * m_[i] / (std::sqrt(v_[i] * second) + kSmall);
@@ -170,9 +186,9 @@ class Trainer {
   ClassifierTraining options_;
   std::vector<int> labels_;
   ClassifierSpec spec_;
-  int64_t batch_ = 0;
-  std::vector<float> weights_, m_, v_;
-  std::vector<std::vector<float>> gradients_;  // one a group
+  int64_t batch_ = 0, groups_ = 0;
+  std::vector<float> weights_, m_, v_, sum_;   // sum_: of the gradients
+  std::vector<std::vector<float>> gradients_;  // one a group of the wave
   std::vector<double> losses_;
   std::vector<int64_t> right_;
 };

@@ -34,6 +34,7 @@ std::vector<fs::path> find_checkpoints(const fs::path& run) {
 }  // namespace
 
 void CheckpointSamples::declare(OptionSet& options) {
+  const nlohmann::json before = options.to_json();
   options
       .add("checkpoints", run_,
            "instead: every ema-N.safetensors of this run folder, and mark the best by FID")
@@ -41,10 +42,13 @@ void CheckpointSamples::declare(OptionSet& options) {
   options.add("n", n_, "with --checkpoints: samples of each, seeds 0 to n-1").range(2, 1e7);
   options.add("seeds", seeds_text_, "with --checkpoints: which, as in 0-63,70").meta("SEEDS");
   sampler_.declare(options, {"annealed", "fast", "ode"});
+  const nlohmann::json after = options.to_json();
+  for (const auto& [name, value] : after.items())
+    if (!before.contains(name)) names_.push_back(name);
 }
 
 void CheckpointSamples::check_unused(const OptionSet& options) const {
-  for (const char* name : {"n", "seeds", "sampler", "steps"})
+  for (const std::string& name : names_)
     if (options.given(name))
       fail_usage("leave it out", "--{} without --checkpoints, which draws samples", name);
 }
@@ -60,7 +64,9 @@ void CheckpointSamples::resolve(OptionSet& options, ModelUse& use) {
     for (int64_t i = 0; i < n_; ++i) seeds_.push_back(static_cast<uint64_t>(i));
   }
   use.model = files_.back().string();
-  sampler_.resolve(options, use.load());
+  const Model model = use.load();
+  image_ = model.parameters.spec().input(1);
+  sampler_.resolve(options, model);
 }
 
 std::string CheckpointSamples::seeds() const { return seeds_text(seeds_); }
@@ -79,7 +85,7 @@ std::unique_ptr<Dataset> CheckpointSamples::draw(const fs::path& checkpoint, con
     };
     const Samples drawn =
         sampler_.draw({.engine = *engine, .seeds = seeds, .observer = observe, .stop = &stop.flag()});
-    if (drawn.stopped) fail("start again", "stopped while drawing samples of {}", checkpoint.string());
+    if (drawn.stopped) return nullptr;
     const auto values = drawn.x.values();
     std::ranges::transform(values, all.view().images(first, n).values().begin(),
                            [](float value) { return std::clamp(value, 0.0f, 1.0f); });

@@ -20,7 +20,9 @@ class CheckpointSamples {
   void check_unused(const OptionSet& options) const;
   // Finds the checkpoints and settles the sampler.
   void resolve(OptionSet& options, ModelUse& use);
+  Shape image_shape() const { return image_; }  // of the last checkpoint's samples
 
+  // Null when a signal has ended the work.
   std::unique_ptr<Dataset> draw(const fs::path& checkpoint, const ModelUse& use) const;
 
   const std::string& run() const { return run_; }
@@ -33,6 +35,8 @@ class CheckpointSamples {
   SamplerOptions sampler_;
   std::string run_, seeds_text_;
   int64_t n_ = 1000;
+  Shape image_;
+  std::vector<std::string> names_;  // of its options
   std::vector<fs::path> files_;
   std::vector<uint64_t> seeds_;
 };

@@ -12,6 +12,7 @@
 #include "core/stop_flag.h"
 #include "core/threads.h"
 #include "data/data_options.h"
+#include "data/subset.h"
 
 namespace mdsm::cli {
 namespace {
@@ -30,17 +31,28 @@ class ClassifierCommand : public Command {
  private:
   Classifier train(const Dataset& data) const;
   json training_json(const Dataset& data) const;
-  void print(const Classifier& classifier, const Accuracy& found, const Dataset& test, double seconds) const;
+  void open_training();
+  void open_measured(const OptionSet& options);
+  void print(const Classifier& classifier, const Accuracy& found, double seconds) const;
 
   DataOptions data_;
   ClassifierTraining training_;
   std::string out_, measured_;
   int64_t threads_ = 0, seed_ = 0;
+  double held_out_ = 0.1;
+  std::shared_ptr<const Dataset> images_, test_;  // to train on; to measure the accuracy on
+  std::string of_;                                // whose accuracy that is
   bool full_ = false, force_ = false, json_ = false;
 };
 
 void ClassifierCommand::declare(OptionSet& options) {
-  declare_data_options(options, data_, {.flip = true});
+  declare_data_options(options, data_, {.flip = true, .random_limit = true});
+  options
+      .add("hold-out", held_out_,
+           "share of the images kept from training to measure the accuracy, where the source has no test "
+           "part; "
+           "0 = none, and the accuracy is that of the training images")
+      .range(0, 0.9);
   options.group("Network");
   options.add("width", training_.width, "channels of the first of three convolutions; they double twice")
       .range(1, 256);
@@ -53,14 +65,14 @@ void ClassifierCommand::declare(OptionSet& options) {
   options.add("weight-decay", training_.weight_decay, "shrinking of the weights, times the learning rate")
       .range(0, 100);
   options.add("shift", training_.shift, "pixels by which images are moved at random").range(0, 64);
-  options.add("seed", seed_, "of the first weights, the order, shifts and flips").range(0);
+  options.add("seed", seed_, "of the first weights, the order, shifts, flips, and images drawn by chance")
+      .range(0);
   options.add("threads", threads_, "CPU threads; 0 = all. They make no difference to the result")
       .range(0, 4096);
   options.group("Output");
   options.add("out", out_, "the classifier, weights as float16").meta("FILE.safetensors");
   options.add("full", full_, "store the weights as float32");
-  options
-      .add("measure", measured_, "train nothing: test accuracy of this classifier (a file, or a bundled one)")
+  options.add("measure", measured_, "train nothing: accuracy of this classifier (a file, or a bundled one)")
       .meta("CLASSIFIER");
   options.add("force", force_, "replace the file").command_line_only();
   options.add("json", json_, "print JSON for machines").command_line_only();
@@ -97,18 +109,49 @@ json ClassifierCommand::training_json(const Dataset& data) const {
           {"seed", training_.seed}};
 }
 
-void ClassifierCommand::print(const Classifier& classifier, const Accuracy& found, const Dataset& test,
-                              double seconds) const {
+// The test part is what the accuracy is of, where there is one and it is not trained on. Everything is opened
+// before the training.
+void ClassifierCommand::open_training() {
+  images_ = open_dataset(data_);
+  if (images_->part() == "train") {
+    DataOptions options = data_;
+    options.split = "test";
+    options.limit = 0;
+    test_ = open_dataset(options);
+    of_ = "test images";
+  } else if (held_out_ > 0) {
+    const HeldOut parts = hold_out(images_, held_out_, training_.seed);
+    images_ = parts.rest;
+    test_ = parts.held_out;
+    of_ = "held-out images";
+  } else {
+    test_ = images_;
+    of_ = "training images";
+  }
+}
+
+void ClassifierCommand::open_measured(const OptionSet& options) {
+  if (!options.given("split")) data_.split = "test";
+  test_ = open_dataset(data_);
+  of_ = test_->part().empty() ? "all images" : test_->part() == "test" ? "test images" : "training images";
+}
+
+void ClassifierCommand::print(const Classifier& classifier, const Accuracy& found, double seconds) const {
   if (json_) {
-    json values = {{"test", to_json(found)},           {"test_data", test.description()},
-                   {"spec", to_json(classifier.spec)}, {"classes", classifier.classes},
-                   {"info", classifier.info},          {"seconds", seconds}};
+    json values = {{"accuracy", to_json(found)},
+                   {"accuracy_of", of_},
+                   {"accuracy_data", test_->description()},
+                   {"spec", to_json(classifier.spec)},
+                   {"classes", classifier.classes},
+                   {"info", classifier.info},
+                   {"seconds", seconds}};
+    if (of_ == "test images" || of_ == "held-out images") values["test"] = values["accuracy"];
     if (!out_.empty()) values["out"] = out_;
     return print_json(values);
   }
-  fmt::print("test accuracy  {:.2f} % +- {:.2f} (standard error), n {}\n", 100 * found.rate,
-             100 * found.standard_error, found.n);
-  fmt::print("test images    {}\n", test.description());
+  fmt::print("accuracy       {:.2f} % +- {:.2f} (standard error) of {}, n {}\n", 100 * found.rate,
+             100 * found.standard_error, of_, found.n);
+  fmt::print("images         {}\n", test_->description());
   fmt::print("network        {} weights, {} features, {} classes\n", grouped(weight_count(classifier.spec)),
              classifier.spec.features, classifier.spec.classes);
   fmt::print("time           {}\n", duration_text(seconds));
@@ -118,6 +161,8 @@ void ClassifierCommand::print(const Classifier& classifier, const Accuracy& foun
 int ClassifierCommand::run(OptionSet& options) {
   if (out_.empty() == measured_.empty())
     fail_usage("name a file to train one, or a classifier to measure", "give one of --out and --measure");
+  if (!measured_.empty() && options.given("hold-out"))
+    fail_usage("leave it out", "--hold-out with --measure, which trains nothing");
   if (!out_.empty()) {
     check_folder_of(out_);
     check_output(out_, force_);
@@ -127,27 +172,24 @@ int ClassifierCommand::run(OptionSet& options) {
   training_.flip = data_.flip;
   const auto start = std::chrono::steady_clock::now();
   Classifier classifier;
-  DataOptions of_test = data_;
-  of_test.split = "test";
   if (!measured_.empty()) {
     classifier = load_classifier(classifier_path(measured_));
-    if (options.given("split")) of_test.split = data_.split;
+    open_measured(options);
   } else {
-    const auto data = open_dataset(data_);
-    classifier = train(*data);
-    classifier.info["trained"] = training_json(*data);
+    open_training();
+    classifier = train(*images_);
+    classifier.info["trained"] = training_json(*images_);
     if (!full_) round_to_half(classifier);
   }
-  of_test.limit = measured_.empty() ? 0 : data_.limit;
-  const auto test = open_dataset(of_test);
-  const Accuracy found = accuracy(classifier, *test);
+  const Accuracy found = accuracy(classifier, *test_);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!out_.empty()) {
     classifier.info["accuracy"] = to_json(found);
+    classifier.info["accuracy_of"] = of_;
     save_classifier(out_, classifier, full_ ? StoredType::float32 : StoredType::float16);
   }
   Progress::clear_line();
-  print(classifier, found, *test, seconds);
+  print(classifier, found, seconds);
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // mdsm evaluate: FID, Inception score, KID, precision and recall of samples against a data set, or of every
 // saved checkpoint of a run.
-#include <algorithm>
+#include <cmath>
 
 #include "cli/checkpoint_samples.h"
 #include "cli/command.h"
@@ -8,11 +8,13 @@
 #include "cli/model_use.h"
 #include "cli/output.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "core/npy.h"
 #include "core/progress.h"
 #include "core/threads.h"
 #include "data/data_options.h"
 #include "eval/evaluation.h"
+#include "eval/sample_source.h"
 
 namespace mdsm::cli {
 namespace {
@@ -30,45 +32,42 @@ class Evaluate : public Command {
 
  private:
   void check_options(const OptionSet& options) const;
-  std::unique_ptr<FeatureNetwork> network() const;
   FeatureSet extract(FeatureNetwork& network, const Dataset& data, const char* what) const;
-  Reference reference(FeatureNetwork& network);
-  json measure(FeatureNetwork& network, const Dataset& samples, const Reference& against,
+  EvaluationReference reference(FeatureNetwork& network);
+  json measure(FeatureNetwork& network, const Dataset& samples, const EvaluationReference& against,
                const std::string& file_prefix) const;
-  json measure_samples(FeatureNetwork& network, const Reference& against) const;
-  json measure_checkpoints(FeatureNetwork& network, const Reference& against, OptionSet& options);
+  std::vector<std::string> feature_files() const;
+  void open_samples();
+  json measure_samples(FeatureNetwork& network, const EvaluationReference& against) const;
+  json measure_checkpoints(FeatureNetwork& network, const EvaluationReference& against,
+                           const OptionSet& options);
+  void write(const json& found) const;
   void save_features(const FeatureSet& set, const std::string& name) const;
 
   ModelUse use_;
   CheckpointSamples checkpoints_;
   DataOptions data_;
   EvaluationOptions measures_;
-  std::string samples_, classifier_, script_, statistics_, save_statistics_, features_out_, out_;
-  json reference_from_;
-  int64_t feature_resize_ = 0, seed_ = 0;
-  bool force_ = false, json_ = false;
+  FeatureChoice features_;
+  SampleSource source_;
+  std::unique_ptr<Dataset> samples_;  // without --checkpoints
+  std::string samples_text_, statistics_, save_statistics_, features_out_, out_;
+  json how_;  // features and reference, for the result
+  int64_t seed_ = 0;
+  bool force_ = false, json_ = false, incomplete_ = false;
 };
 
 void Evaluate::declare(OptionSet& options) {
   options.group("Samples");
   options
-      .add("samples", samples_, "folder of mdsm sample, samples.npy, a folder of images, or any data source")
+      .add("samples", samples_text_,
+           "folder of mdsm sample, samples.npy, a folder of images, or any data source")
       .meta("SOURCE");
   checkpoints_.declare(options);
-  declare_data_options(options, data_);
+  declare_data_options(options, data_, {.random_limit = true});
   options.add("statistics", statistics_, "FID against the mu and sigma of this file instead of --data")
       .meta("FILE.npz");
-  options.group("Features");
-  options
-      .add("classifier", classifier_,
-           "a file of mdsm classifier, or the bundled fashion-mnist or mnist; empty = the one of --data")
-      .meta("CLASSIFIER");
-  options.add("features", script_, "TorchScript file, such as inception-2015-12-05.pt (docs/evaluation.md)")
-      .meta("FILE.pt");
-  options
-      .add("feature-resize", feature_resize_,
-           "with --features: antialiased resize to a square of so many pixels; 0 = left to the network")
-      .range(0, 4096);
+  features_.declare(options, "the one of --data");
   options.group("Measures");
   options.add("splits", measures_.splits, "parts of the Inception score").range(1, 1000);
   options.add("kid-subsets", measures_.kid_subsets, "subsets of KID").range(1, 100000);
@@ -77,9 +76,10 @@ void Evaluate::declare(OptionSet& options) {
            "images in each; 0 = 1000, or half of the smaller set where that is less")
       .range(0, 100000);
   options.add("neighbours", measures_.neighbours, "k of precision and recall").range(1, 1000);
-  options.add("most", measures_.most, "images of each set in precision and recall, the first so many")
+  options.add("most", measures_.most, "images of each set in precision and recall, drawn by chance")
       .range(2, 1e6);
-  options.add("seed", seed_, "of the subsets of KID, and of data drawn by chance").range(0);
+  options.add("seed", seed_, "of all that is drawn by chance: data, subsets of KID, images of precision")
+      .range(0);
   use_.declare_engine(options);
   options.group("Output");
   options.add("out", out_, "also write the JSON to a file").meta("FILE.json");
@@ -97,15 +97,21 @@ void Evaluate::declare(OptionSet& options) {
 }
 
 void Evaluate::check_options(const OptionSet& options) const {
-  if (samples_.empty() == checkpoints_.run().empty())
+  if (samples_text_.empty() == checkpoints_.run().empty())
     fail_usage("name what is to be measured", "give one of --samples and --checkpoints");
   if (checkpoints_.run().empty()) checkpoints_.check_unused(options);
   if (data_.source.empty() == statistics_.empty())
     fail_usage("name what samples are compared with", "give one of --data and --statistics");
-  if (!classifier_.empty() && !script_.empty())
-    fail_usage("choose one", "--classifier and --features exclude each other");
-  if (feature_resize_ > 0 && script_.empty())
-    fail_usage("leave it out; data has --resize", "--feature-resize without --features");
+  for (const char* name : {"split", "limit", "crop", "resize"})
+    if (!statistics_.empty() && options.given(name))
+      fail_usage("leave it out", "--{} without --data; it is not for the samples", name);
+  for (const char* name : {"engine", "exact"})
+    if (checkpoints_.run().empty() && options.given(name))
+      fail_usage("leave it out", "--{} without --checkpoints, which runs a model", name);
+  for (const char* name : {"device", "batch"})
+    if (checkpoints_.run().empty() && features_.script.empty() && options.given(name))
+      fail_usage("leave it out", "--{} without --checkpoints or --features", name);
+  features_.check();
   if (!statistics_.empty() && !save_statistics_.empty())
     fail_usage("leave one out", "--save-statistics of what --statistics has read");
   for (const std::string& path : {out_, save_statistics_}) {
@@ -113,13 +119,16 @@ void Evaluate::check_options(const OptionSet& options) const {
     check_folder_of(path);
     check_output(path, force_);
   }
-  if (!features_out_.empty()) check_output(fs::path(features_out_) / "samples-features.npy", force_);
 }
 
-std::unique_ptr<FeatureNetwork> Evaluate::network() const {
-  if (!script_.empty()) return script_features(script_, {use_.engine.device, feature_resize_, use_.batch});
-  return classifier_features(
-      classifier_path(classifier_.empty() ? default_classifier(data_.source) : classifier_));
+std::vector<std::string> Evaluate::feature_files() const {
+  std::vector<std::string> stems, files;
+  if (statistics_.empty()) stems.emplace_back("reference");
+  if (samples_) stems.emplace_back("samples");
+  for (const fs::path& path : checkpoints_.files()) stems.push_back(path.stem().string());
+  for (const std::string& stem : stems)
+    for (const char* end : {"-features.npy", "-probabilities.npy"}) files.push_back(stem + end);
+  return files;
 }
 
 FeatureSet Evaluate::extract(FeatureNetwork& network, const Dataset& data, const char* what) const {
@@ -138,13 +147,13 @@ void Evaluate::save_features(const FeatureSet& set, const std::string& name) con
     write_npy(folder / (name + "-probabilities.npy"), {set.n, set.classes}, set.probabilities);
 }
 
-Reference Evaluate::reference(FeatureNetwork& network) {
+EvaluationReference Evaluate::reference(FeatureNetwork& network) {
   if (!statistics_.empty()) {
-    reference_from_ = {{"statistics", statistics_}};
+    how_["reference"] = {{"statistics", statistics_}};
     return {read_statistics(statistics_), std::nullopt};
   }
   const auto data = open_dataset(data_);
-  reference_from_ = {{"from", data->description()}, {"n", data->size()}, {"split", data_.split}};
+  how_["reference"] = {{"from", data->description()}, {"n", data->size()}, {"split", data->part()}};
   FeatureSet set = extract(network, *data, "reference");
   FeatureStatistics statistics = statistics_of(set);
   save_features(set, "reference");
@@ -152,60 +161,102 @@ Reference Evaluate::reference(FeatureNetwork& network) {
   return {std::move(statistics), std::move(set)};
 }
 
-json Evaluate::measure(FeatureNetwork& network, const Dataset& samples, const Reference& against,
+json Evaluate::measure(FeatureNetwork& network, const Dataset& samples, const EvaluationReference& against,
                        const std::string& file_prefix) const {
   const FeatureSet set = extract(network, samples, "samples");
   save_features(set, file_prefix);
   return evaluate(set, against, measures_);
 }
 
-json Evaluate::measure_samples(FeatureNetwork& network, const Reference& against) const {
-  const SampleSource source = sample_source(samples_);
+void Evaluate::open_samples() {
+  source_ = sample_source(samples_text_);
   DataOptions options;  // samples are taken as they are, but for the padding that data gets as well
-  options.source = source.source;
   options.pad = data_.pad;
   options.colour = data_.colour;
   options.seed = data_.seed;
-  const auto samples = open_dataset(options);
-  json found = measure(network, *samples, against, "samples");
-  found["samples"] = {{"from", samples->description()}, {"n", samples->size()}};
-  if (!source.seeds.empty()) found["samples"]["seeds"] = source.seeds;
+  samples_ = mdsm::open_samples(source_, options);
+}
+
+json Evaluate::measure_samples(FeatureNetwork& network, const EvaluationReference& against) const {
+  json found = measure(network, *samples_, against, "samples");
+  found["samples"] = {{"from", samples_->description()}, {"n", samples_->size()}};
+  if (!source_.seeds.empty()) found["samples"]["seeds"] = source_.seeds;
   return found;
 }
 
-json Evaluate::measure_checkpoints(FeatureNetwork& network, const Reference& against, OptionSet& options) {
-  json rows = json::array();
-  checkpoints_.resolve(options, use_);
+// A checkpoint that fails is a row that says so; those before and after it keep their numbers.
+json Evaluate::measure_checkpoints(FeatureNetwork& network, const EvaluationReference& against,
+                                   const OptionSet& options) {
+  json found = {{"checkpoints", json::array()},
+                {"best", json()},
+                {"samples", {{"n", checkpoints_.count()}, {"seeds", checkpoints_.seeds()}}},
+                {"sampler", checkpoints_.parameters(options)}};
+  json& rows = found["checkpoints"];
+  double lowest = INFINITY;
   for (const fs::path& path : checkpoints_.files()) {
-    const auto samples = checkpoints_.draw(path, use_);
-    json row = measure(network, *samples, against, path.stem().string());
-    row["checkpoint"] = path.filename().string();
+    json row = {{"checkpoint", path.filename().string()}};
+    try {
+      const auto samples = checkpoints_.draw(path, use_);
+      if (!samples) {
+        incomplete_ = true;
+        break;
+      }
+      row.update(measure(network, *samples, against, path.stem().string()));
+      if (const double fid = row["fid"]["value"].get<double>(); fid < lowest)
+        lowest = fid, found["best"] = row["checkpoint"];
+    } catch (const Error& error) {
+      incomplete_ = true;
+      row["failed"] = error.what();
+    }
     rows.push_back(std::move(row));
+    for (json& each : rows) each["best"] = each["checkpoint"] == found["best"];
+    found["complete"] = !incomplete_ && rows.size() == checkpoints_.files().size();
+    write(found);
   }
-  const auto best =
-      std::ranges::min_element(rows, {}, [](const json& row) { return row["fid"]["value"].get<double>(); });
-  for (json& row : rows) row["best"] = &row == &*best;
-  return {{"checkpoints", rows},
-          {"best", (*best)["checkpoint"]},
-          {"samples", {{"n", checkpoints_.count()}, {"seeds", checkpoints_.seeds()}}},
-          {"sampler", checkpoints_.parameters(options)}};
+  found["complete"] = !incomplete_;
+  return found;
+}
+
+void Evaluate::write(const json& found) const {
+  if (out_.empty()) return;
+  json whole = found;
+  whole.update(how_);
+  write_file(out_, whole.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 int Evaluate::run(OptionSet& options) {
   check_options(options);
   set_thread_count(static_cast<int>(use_.threads));
   measures_.seed = data_.seed = static_cast<uint64_t>(seed_);
-  const auto features = network();
-  const Reference against = reference(*features);
-  json found = checkpoints_.run().empty() ? measure_samples(*features, against)
-                                          : measure_checkpoints(*features, against, options);
-  found["features"] = features->description();
-  found["reference"] = reference_from_;
-  if (!out_.empty()) write_file(out_, found.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  const auto features = features_.make(data_.source, use_.engine.device, use_.batch);
+  const bool of_run = !checkpoints_.run().empty();
+  if (of_run)
+    checkpoints_.resolve(options, use_);
+  else
+    open_samples();
+  if (!features_out_.empty()) check_outputs(features_out_, feature_files(), force_);
+  const int64_t dimensions = probe(*features, of_run ? checkpoints_.image_shape() : samples_->image_shape());
+  const EvaluationReference against = reference(*features);
+  if (dimensions != against.statistics.dimensions())
+    fail("use the same features for both", "features of {} dimensions, but a reference of {}", dimensions,
+         against.statistics.dimensions());
+  if (of_run && against.set) {
+    const json too_few = left_out(checkpoints_.count(), against.set->n, measures_);
+    for (const auto& [name, why] : too_few.items())
+      log_info("{} is left out: {}", name, why.get<std::string>());
+  }
+  how_["features"] = features->description();
+  json found =
+      of_run ? measure_checkpoints(*features, against, options) : measure_samples(*features, against);
+  found.update(how_);
+  write(found);
   if (json_)
     print_json(found);
   else
     print_evaluation(found);
+  if (incomplete_)
+    fail("see the rows; those that are there are good", "not every checkpoint of {} could be measured",
+         checkpoints_.run());
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "eval/tensor_images.h"
 #include "model/bundled.h"
 
 namespace mdsm::cli {
@@ -28,80 +29,124 @@ void print_measures(const json& found) {
                                             : "of unknown n");
   if (found.contains("inception_score")) {
     const json& score = found["inception_score"];
-    fmt::print("Inception score {:.4f} +- {:.4f} (standard error over {} splits), n {}\n",
-               value(score, "value"), value(score, "standard_error"), score["splits"].get<int64_t>(),
-               score["n"].get<int64_t>());
+    fmt::print("Inception score {} (standard error over {} splits), n {}\n",
+               with_error(value(score, "value"), value(score, "standard_error"), 4),
+               score["splits"].get<int64_t>(), score["n"].get<int64_t>());
   }
   if (found.contains("kid")) {
     const json& kid = found["kid"];
-    fmt::print(
-        "KID             {:.6f} +- {:.6f} (standard error over {} subsets of {}; their deviation {:.6f})\n",
-        value(kid, "value"), value(kid, "standard_error"), kid["subsets"].get<int64_t>(),
-        kid["subset_size"].get<int64_t>(), value(kid, "standard_deviation"));
+    fmt::print("KID             {} (standard error over {} subsets of {}, seed {}; their deviation {:.6f})\n",
+               with_error(value(kid, "value"), value(kid, "standard_error"), 6),
+               kid["subsets"].get<int64_t>(), kid["subset_size"].get<int64_t>(), kid["seed"].get<uint64_t>(),
+               value(kid, "standard_deviation"));
   }
   if (found.contains("precision_recall")) {
     const json& both = found["precision_recall"];
-    fmt::print("precision       {:.4f} +- {:.4f}, recall {:.4f} +- {:.4f}    k {}, n {}, reference n {}\n",
-               value(both, "precision"), value(both, "precision_standard_error"), value(both, "recall"),
-               value(both, "recall_standard_error"), both["k"].get<int64_t>(), both["n"].get<int64_t>(),
-               both["n_reference"].get<int64_t>());
+    fmt::print("precision       {}, recall {}    k {}, n {}, reference n {}, seed {}\n",
+               with_error(value(both, "precision"), value(both, "precision_standard_error"), 4),
+               with_error(value(both, "recall"), value(both, "recall_standard_error"), 4),
+               both["k"].get<int64_t>(), both["n"].get<int64_t>(), both["n_reference"].get<int64_t>(),
+               both["seed"].get<uint64_t>());
   }
+}
+
+void print_left_out(const json& found) {
   for (const auto& [name, why] : found["left_out"].items())
     fmt::print("{:<15} left out: {}\n", name, why.get<std::string>());
 }
 
 void print_checkpoints(const json& found) {
-  fmt::print("{:<26} {:>10} {:>9} {:>11} {:>10} {:>8}\n", "checkpoint", "FID", "IS", "KID", "precision",
+  fmt::print("{:<26} {:>10} {:>18} {:>24} {:>18} {:>18}\n", "checkpoint", "FID", "IS", "KID", "precision",
              "recall");
+  const json* whole = nullptr;
   for (const json& row : found["checkpoints"]) {
-    const auto cell = [&](const char* part, const char* key, int digits) {
-      return row.contains(part) ? fmt::format("{:.{}f}", value(row[part], key), digits) : std::string("-");
+    const std::string name = row["checkpoint"].get<std::string>();
+    if (row.contains("failed")) {
+      fmt::print("{:<26} failed: {}\n", name, row["failed"].get<std::string>());
+      continue;
+    }
+    whole = &row;
+    const auto cell = [&](const char* part, const char* key, const char* error, int digits) {
+      return row.contains(part) ? with_error(value(row[part], key), value(row[part], error), digits)
+                                : std::string("-");
     };
-    fmt::print("{:<26} {:>10} {:>9} {:>11} {:>10} {:>8}{}\n", row["checkpoint"].get<std::string>(),
-               cell("fid", "value", 4), cell("inception_score", "value", 4), cell("kid", "value", 6),
-               cell("precision_recall", "precision", 4), cell("precision_recall", "recall", 4),
+    fmt::print("{:<26} {:>10.4f} {:>18} {:>24} {:>18} {:>18}{}\n", name, value(row["fid"], "value"),
+               cell("inception_score", "value", "standard_error", 4),
+               cell("kid", "value", "standard_error", 6),
+               cell("precision_recall", "precision", "precision_standard_error", 4),
+               cell("precision_recall", "recall", "recall_standard_error", 4),
                row["best"].get<bool>() ? "  best" : "");
   }
+  if (whole) print_left_out(*whole);
+  std::string sampler;
+  for (const auto& [name, setting] : found["sampler"].items())
+    sampler += fmt::format("{}{} {}", sampler.empty() ? "" : ", ", name,
+                           setting.is_string() ? setting.get<std::string>() : setting.dump());
+  fmt::print("sampler         {}\n", sampler);
 }
 
 }  // namespace
 
 fs::path classifier_path(const std::string& given) {
   std::error_code error;
-  if (fs::exists(given, error)) return given;
+  if (fs::is_regular_file(given, error)) return given;
   if (const auto bundled = find_bundled(std::string(kPrefix) + given)) return *bundled;
   const std::string names = bundled_classifiers();
   fail(names.empty() ? "make one with mdsm classifier, or set MDSM_MODELS to the folder of the bundled ones"
                      : fmt::format("make one with mdsm classifier, or use a bundled one: {}", names),
-       "{}: no such classifier", given);
+       "{}: {}", given,
+       fs::is_directory(given, error) ? "is a folder, not a classifier" : "no such classifier");
 }
 
-std::string default_classifier(const std::string& source) {
+fs::path default_classifier(const std::string& source) {
   const std::string name = source.substr(0, source.find(':'));
-  if (find_bundled(std::string(kPrefix) + name)) return name;
+  if (const auto bundled = find_bundled(std::string(kPrefix) + name)) return *bundled;
   fail_usage("give --classifier (made by mdsm classifier) or --features FILE.pt",
              "no classifier comes with mdsm for {}", source.empty() ? "a statistics file" : source);
 }
 
-SampleSource sample_source(const std::string& given) {
-  std::error_code error;
-  const fs::path folder = given;
-  if (!fs::is_regular_file(folder / "samples.npy", error)) return {given, ""};
-  SampleSource found{(folder / "samples.npy").string(), ""};
-  if (!fs::is_regular_file(folder / "samples.json", error)) return found;
-  const json values = json::parse(read_text(folder / "samples.json"), nullptr, false);
-  if (values.is_object() && values.contains("summary") && values["summary"].is_object())
-    found.seeds = values["summary"].value("seeds", json()).is_string()
-                      ? values["summary"]["seeds"].get<std::string>()
-                      : "";
-  return found;
+void FeatureChoice::declare(OptionSet& options, const char* without) {
+  options.group("Features");
+  options
+      .add("classifier", classifier,
+           fmt::format("a file of mdsm classifier, or the bundled fashion-mnist or mnist; empty = {}",
+                       without))
+      .meta("CLASSIFIER");
+  options.add("features", script, "TorchScript file, such as inception-2015-12-05.pt (docs/evaluation.md)")
+      .meta("FILE.pt");
+  options
+      .add("feature-resize", resize,
+           "with --features: antialiased resize to a square of so many pixels; 0 = left to the network")
+      .range(0, 4096);
+}
+
+void FeatureChoice::check() const {
+  if (!classifier.empty() && !script.empty())
+    fail_usage("choose one", "--classifier and --features exclude each other");
+  if (resize > 0 && script.empty())
+    fail_usage("leave it out; data has --resize", "--feature-resize without --features");
+}
+
+std::unique_ptr<FeatureNetwork> FeatureChoice::make(const std::string& source, const std::string& device,
+                                                    int64_t batch) const {
+  if (!script.empty()) return script_features(script, {device, resize, batch});
+  return classifier_features(classifier.empty() ? default_classifier(source) : classifier_path(classifier));
+}
+
+int64_t probe(FeatureNetwork& network, const Shape& image) {
+  return network.extract(TensorImages(Tensor(image.with_n(1)), "a sample"), {}).dimensions;
+}
+
+std::string with_error(double value, double error, int digits) {
+  return std::isfinite(error) ? fmt::format("{:.{}f} +- {:.{}f}", value, digits, error, digits)
+                              : fmt::format("{:.{}f} (no error)", value, digits);
 }
 
 void print_evaluation(const json& found) {
   if (found.contains("checkpoints"))
     print_checkpoints(found);
   else
-    print_measures(found);
+    print_measures(found), print_left_out(found);
   const json &features = found["features"], &reference = found["reference"], &samples = found["samples"];
   fmt::print("features        {} ({}), {} dimensions, values {}, resize {}\n",
              features["file"].get<std::string>(), features["kind"].get<std::string>(),

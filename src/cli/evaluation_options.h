@@ -2,25 +2,42 @@
 // printed.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/files.h"
+#include "core/options.h"
+#include "eval/features.h"
 
 namespace mdsm::cli {
 
 // A file as it is; a bundled name (fashion-mnist, mnist) as the file classifier-NAME that ships. Throws with
 // the names there are when neither exists.
 fs::path classifier_path(const std::string& given);
-// The bundled name that belongs to a data source ("mnist:/a/folder" is mnist). Throws when there is none.
-std::string default_classifier(const std::string& source);
+// The bundled one that belongs to a data source ("mnist:/a/folder" is mnist), whatever files lie in the
+// working directory. Throws when there is none.
+fs::path default_classifier(const std::string& source);
 
-// A folder of mdsm sample stands for the samples.npy inside.
-struct SampleSource {
-  std::string source;  // for open_dataset()
-  std::string seeds;   // as samples.json has them, where it does
+// --classifier, --features and --feature-resize: which network computes features.
+struct FeatureChoice {
+  std::string classifier, script;
+  int64_t resize = 0;
+
+  void declare(OptionSet& options, const char* without);  // without: what an empty --classifier means
+  void check() const;                                     // usage errors
+  bool given() const { return !classifier.empty() || !script.empty(); }
+  // source: the data, whose bundled classifier is taken where nothing is given.
+  std::unique_ptr<FeatureNetwork> make(const std::string& source, const std::string& device,
+                                       int64_t batch) const;
 };
-SampleSource sample_source(const std::string& given);
+
+// Sends one black image of the shape through the network, so that what does not fit shows before the work.
+// Returns the number of features.
+int64_t probe(FeatureNetwork& network, const Shape& image);
+
+// "1.25 +- 0.03", or "1.25 (no error)" where one value has none.
+std::string with_error(double value, double error, int digits);
 
 // The result of mdsm evaluate for people.
 void print_evaluation(const nlohmann::json& found);

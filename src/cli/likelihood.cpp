@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "cli/command.h"
+#include "cli/evaluation_options.h"
 #include "cli/likelihood_plot.h"
 #include "cli/model_use.h"
 #include "cli/output.h"
+#include "cli/sampler_options.h"
 #include "core/error.h"
 #include "core/progress.h"
 #include "core/random.h"
@@ -37,13 +39,14 @@ class LikelihoodCommand : public Command {
   void check(const OptionSet& options) const;
   void make_plan();
   void open_data();
-  Reference make_reference() const;
+  GaussianReference make_reference() const;
   Tensor starts(int64_t first, int64_t count) const;
-  json parameters(const OptionSet& options, const Model& model) const;
+  json parameters(const OptionSet& options, const Model& model, const GaussianReference& reference) const;
+  std::string start_hash() const;
   void prepare_folder() const;
   [[noreturn]] void fail_stopped() const;
   void write(const json& found, const AisRun& run) const;
-  void print(const Likelihood& found, const Reference& reference) const;
+  void print(const Likelihood& found, const GaussianReference& reference) const;
 
   fs::path state() const { return fs::path(out_) / "state.safetensors"; }
   const Dataset& reference_images() const { return images_ ? *images_ : *samples_; }
@@ -64,7 +67,7 @@ class LikelihoodCommand : public Command {
 void LikelihoodCommand::declare(OptionSet& options) {
   use_.declare_model(options);
   data_.split = "test";
-  declare_data_options(options, data_);
+  declare_data_options(options, data_, {.random_limit = true});
   options
       .add("noise", noise_.sigma, "Gaussian noise put on the images; sigma0 makes them what the model is of")
       .range(0, 1000);
@@ -75,7 +78,9 @@ void LikelihoodCommand::declare(OptionSet& options) {
       .meta("exp|linear|FILE");
   options.add("first-beta", first_beta_, "exp: where the geometric part of the schedule begins").above(0);
   options.add("chains", plan_.chains, "in each direction").range(1, 1e6);
-  options.add("direction", direction_, "forward bounds log Z from below, reverse from above")
+  options
+      .add("direction", direction_,
+           "forward bounds log Z from below; reverse from above, if it starts at samples of the model")
       .choices({"both", "forward", "reverse"});
   options
       .add("samples", samples_text_,
@@ -120,6 +125,9 @@ void LikelihoodCommand::check(const OptionSet& options) const {
     fail_usage("leave it out", "--distributions has no meaning for a schedule from a file");
   if (reference_ != "constant" && options.given("reference-mean"))
     fail_usage("leave it out", "--reference-mean has no meaning for --reference {}", reference_);
+  for (const char* name : {"noise", "dequantise", "split", "limit", "crop", "resize", "pad", "colour"})
+    if (data_.source.empty() && options.given(name))
+      fail_usage("leave it out, or give --data", "--{} has no meaning without --data", name);
   if (samples_text_.empty() && options.given("samples-noise"))
     fail_usage("leave it out", "--samples-noise has no meaning without --samples");
 }
@@ -142,7 +150,7 @@ void LikelihoodCommand::open_data() {
   noise_.seed = data_.seed = plan_.seed;
   if (!data_.source.empty()) images_ = std::make_shared<NoisyDataset>(open_dataset(data_), noise_);
   if (!samples_text_.empty())
-    samples_ = std::make_shared<NoisyDataset>(open_samples(samples_text_),
+    samples_ = std::make_shared<NoisyDataset>(open_samples(sample_source(samples_text_)),
                                               ImageNoise{samples_noise_, false, plan_.seed});
   const Dataset& from = samples_ ? *samples_ : *images_;
   if (plan_.reverse && from.size() < plan_.chains)
@@ -151,7 +159,7 @@ void LikelihoodCommand::open_data() {
   order_ = permutation({plan_.seed, Purpose::shuffle}, static_cast<uint32_t>(from.size()));
 }
 
-Reference LikelihoodCommand::make_reference() const {
+GaussianReference LikelihoodCommand::make_reference() const {
   return reference_ == "constant" ? constant_reference(reference_images(), reference_mean_, reference_std_)
                                   : mean_reference(reference_images(), reference_std_);
 }
@@ -164,22 +172,35 @@ Tensor LikelihoodCommand::starts(int64_t first, int64_t count) const {
   return x;
 }
 
-json LikelihoodCommand::parameters(const OptionSet& options, const Model& model) const {
+// Of the images that reverse chains and pilots begin at, noise included.
+std::string LikelihoodCommand::start_hash() const {
+  if (!plan_.reverse) return "";
+  std::string hashes;
+  for (int64_t i = 0; i < plan_.chains + plan_.pilots; ++i) {
+    const Tensor x = starts(i, 1);
+    hashes += content_hash(x.data(), x.values().size_bytes());
+  }
+  return content_hash(hashes.data(), hashes.size());
+}
+
+json LikelihoodCommand::parameters(const OptionSet& options, const Model& model,
+                                   const GaussianReference& reference) const {
   json values = options.to_json();
   for (const char* key : {"out", "threads", "batch", "save-every"}) values.erase(key);
   values.update(model_parameters(use_.model, model));
   values["command"] = "likelihood";
-  values["betas"] = plan_.betas.size();
+  const auto hash = [](const auto& list) { return content_hash(list.data(), list.size() * sizeof list[0]); };
+  values["betas-hash"] = hash(plan_.betas);
+  values["start-hash"] = start_hash();
+  values["reference-hash"] = hash(reference.mean) + content_hash(&reference.std, sizeof reference.std);
   return values;
 }
 
 void LikelihoodCommand::prepare_folder() const {
   std::error_code error;
-  const fs::path result = fs::path(out_) / "likelihood.json";
-  if (fs::exists(out_, error) && !fs::is_directory(out_, error)) fail("name a folder", "{}: is a file", out_);
+  check_outputs(out_, {"likelihood.json", "likelihood.svg"}, resume_ || force_);
   if (resume_ && !fs::exists(state(), error))
     fail("leave --resume out to start one", "{}: no unfinished run there", out_);
-  if (!resume_) check_output(result, force_);
   if (!resume_ && !force_ && fs::exists(state(), error))
     fail("add --resume to go on, or --force to start again", "{}: holds an unfinished run", out_);
   make_folder(out_);
@@ -201,7 +222,7 @@ void LikelihoodCommand::write(const json& found, const AisRun& run) const {
   fs::remove(state(), error);
 }
 
-void LikelihoodCommand::print(const Likelihood& found, const Reference& reference) const {
+void LikelihoodCommand::print(const Likelihood& found, const GaussianReference& reference) const {
   fmt::print(
       "annealing    K = {} distributions ({}), {} leapfrog steps each, {} chains a direction, seed {}\n",
       plan_.distributions(), schedule_, plan_.options.leapfrog, plan_.chains, seed_);
@@ -210,28 +231,29 @@ void LikelihoodCommand::print(const Likelihood& found, const Reference& referenc
              reference.std, reference_std_ > 0 ? "given" : "fitted");
   const auto line = [](const char* title, const char* sign, const LogZ& z, double acceptance) {
     fmt::print(
-        "{:<12} log Z {} {:.2f} +- {:.2f} (mean of log w); log of the mean {:.2f} +- {:.2f}, ESS {:.1f} of "
-        "{}; acceptance {:.2f}\n",
-        title, sign, z.bound, z.bound_error, z.estimate, z.estimate_error, z.ess, z.n, acceptance);
+        "{:<12} log Z {} {} (mean of log w); log of the mean {}, ESS {:.1f} of {}; acceptance {:.2f}\n",
+        title, sign, with_error(z.bound, z.bound_error, 2), with_error(z.estimate, z.estimate_error, 2),
+        z.ess, z.n, acceptance);
   };
   if (found.forward) line("forward", ">=", *found.forward, found.forward_acceptance);
   if (found.reverse) line("reverse", "<=", *found.reverse, found.reverse_acceptance);
   if (found.reverse)
-    fmt::print("{:<12} reverse chains began at {}\n", "",
+    fmt::print("{:<12} <= holds if these starts are samples of the model{}: {}\n", "",
+               samples_ ? "" : ", which data are not unless it has learnt them perfectly",
                samples_ ? samples_->description() : images_->description());
   if (const auto gap = found.gap())
     fmt::print("gap          {:.2f} nats, {:.4f} bits/dim\n", *gap,
                -bits_per_dim(*gap, found.dimensions).unit);
   if (found.energy)
-    fmt::print("energy       {:.2f} +- {:.2f}, mean of {} images\n", found.energy->mean, found.energy->error,
+    fmt::print("energy       {}, mean of {} images\n", with_error(found.energy->mean, found.energy->error, 2),
                found.energy->n);
   const auto side = [](const char* title, const LogLikelihood& p, const std::string& how) {
-    fmt::print(
-        "{:<12} {:.2f} +- {:.2f} nats an image; bits/dim {:.4f} in [0,1], {:.4f} in [0,255], +- {:.4f} "
-        "({})\n",
-        title, p.nats, p.error, p.bits.unit, p.bits.byte, p.bits_error, how);
+    fmt::print("{:<12} {} nats an image; bits/dim {} in [0,1], {:.4f} in [0,255] ({})\n", title,
+               with_error(p.nats, p.error, 2), with_error(p.bits.unit, p.bits_error, 4), p.bits.byte, how);
   };
-  if (found.lowest) side("log p, low", *found.lowest, "reverse: bits/dim at most");
+  if (found.lowest)
+    side("log p, low", *found.lowest,
+         "reverse: bits/dim at most this, if its starts are samples of the model");
   if (found.highest) side("log p, high", *found.highest, "forward: bits/dim at least");
   if (found.paired)
     side("log p, paper", *found.paired,
@@ -249,9 +271,9 @@ int LikelihoodCommand::run(OptionSet& options) {
   open_data();
   for (const auto& data : {images_, samples_})
     if (data) check_fits(spec, *data);
-  const json how = parameters(options, model);
   const auto engine = use_.make(model, std::max(std::min(use_.batch, plan_.chains), plan_.pilots));
-  const Reference reference = make_reference();
+  const GaussianReference reference = make_reference();
+  const json how = parameters(options, model, reference);
   prepare_folder();
   BridgeEngine bridge(*engine, reference);
   AisRun ais(
@@ -282,9 +304,16 @@ int LikelihoodCommand::run(OptionSet& options) {
                  {"reference", {{"mean", reference_}, {"std", reference.std}}},
                  {"images", images_ ? json(images_->description()) : json()},
                  {"reverse_start", (samples_ ? samples_ : images_)->description()},
+                 {"leapfrog_steps", ais.eps()},
                  {"log_weights",
                   {{"forward", ais.chains(Direction::forward).log_weight},
                    {"reverse", ais.chains(Direction::reverse).log_weight}}}};
+  if (found.reverse) {  // so that nobody takes the number for more than it is
+    json& upper = values["result"]["log_z_upper"];
+    upper["starts_at_model_samples"] = samples_ != nullptr;
+    upper["bounds_log_z"] = "in expectation, if its chains start at samples of the model";
+    if (found.lowest) values["result"]["log_p_lower"]["is_bound_if_starts_are_model_samples"] = true;
+  }
   write(values, ais);
   if (json_) {
     values["out"] = out_;

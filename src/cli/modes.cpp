@@ -9,6 +9,7 @@
 #include "core/progress.h"
 #include "core/threads.h"
 #include "data/data_options.h"
+#include "eval/sample_source.h"
 
 namespace mdsm::cli {
 namespace {
@@ -45,20 +46,20 @@ class Modes : public Command {
     options.example("mdsm modes --samples stacked-mnist --split test --limit 8000");
   }
 
-  int run(OptionSet&) override {
+  int run(OptionSet& given) override {
     if (!out_.empty()) {
       check_folder_of(out_);
       check_output(out_, force_);
     }
     set_thread_count(static_cast<int>(threads_));
-    const Classifier classifier = load_classifier(classifier_path(classifier_));
+    path_ = given.given("classifier") ? classifier_path(classifier_) : default_classifier(classifier_);
+    const Classifier classifier = load_classifier(path_);
     const SampleSource source = sample_source(samples_);
     DataOptions options;
-    options.source = source.source;
     options.split = split_;
     options.limit = limit_;
     options.seed = static_cast<uint64_t>(seed_);
-    const auto data = open_dataset(options);
+    const auto data = open_samples(source, options);
     Progress progress("samples", data->size(), "images");
     const auto found = stacked_modes(classifier, *data, [&](int64_t done) { progress.update(done); });
     Progress::clear_line();
@@ -79,8 +80,9 @@ class Modes : public Command {
         {"covered_by_uniform_draws", count.expected_uniform},
         {"convention", "each channel classified alone; KL(samples || uniform) in nats, of the counts"},
         {"samples", {{"from", data.description()}}},
-        {"classifier", {{"file", classifier_path(classifier_).filename().string()}}}};
+        {"classifier", {{"file", path_.filename().string()}}}};
     values["classifier"]["accuracy"] = classifier.info.value("accuracy", json());
+    values["classifier"]["accuracy_of"] = classifier.info.value("accuracy_of", json());
     if (!seeds.empty()) values["samples"]["seeds"] = seeds;
     if (!out_.empty()) {
       json whole = values;
@@ -91,14 +93,16 @@ class Modes : public Command {
     fmt::print("modes       {} of {} covered, n {} (that many uniform draws cover {:.1f} on average)\n",
                count.covered, count.modes, count.n, count.expected_uniform);
     fmt::print("KL          {:.4f} nats, samples to uniform\n", count.divergence);
-    const json& accuracy = values["classifier"]["accuracy"];
+    const json &accuracy = values["classifier"]["accuracy"], &of = values["classifier"]["accuracy_of"];
     const bool known = accuracy.is_object() && accuracy.value("rate", json()).is_number();
     fmt::print("classifier  {}, {}\n", values["classifier"]["file"].get<std::string>(),
-               known ? fmt::format("{:.2f} % right on its test set", 100 * accuracy["rate"].get<double>())
+               known ? fmt::format("{:.2f} % right on {}", 100 * accuracy["rate"].get<double>(),
+                                   of.is_string() ? of.get<std::string>() : "its test set")
                      : "of unknown accuracy");
     fmt::print("samples     {}{}\n", data.description(), seeds.empty() ? "" : ", seeds " + seeds);
   }
 
+  fs::path path_;  // of the classifier
   std::string samples_, classifier_ = "mnist", out_, split_ = "train";
   int64_t limit_ = 0, seed_ = 0, threads_ = 0;
   bool force_ = false, json_ = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "cli/command.h"
 #include "cli/model_use.h"
@@ -52,7 +53,7 @@ class Outliers : public Command {
  private:
   std::unique_ptr<Dataset> open(const std::string& source, const Spec& spec) const;
   OutlierFeatures features(Engine& engine, const Dataset& data, const std::string& label) const;
-  void check_folder() const;
+  std::vector<std::string> files() const;
   json table(const Group& inside, const std::vector<Group>& outside) const;
   void draw(const Group& inside, const std::vector<Group>& outside) const;
   void print(const json& found) const;
@@ -79,7 +80,7 @@ void Outliers::declare(OptionSet& options) {
       .meta("SOURCE")
       .required();
   options.add("fit", fit_, "ordinary images that only fit the density models; 0 = half of them").range(0);
-  declare_data_options(options, data_, {.source = false});
+  declare_data_options(options, data_, {.source = false, .random_limit = true});
   options.group("Scores");
   options.add("levels", levels_, "noise levels of the features, separated by commas").meta("LIST");
   options.add("features", kind_, "at each level: score norms, denoising errors, or both")
@@ -88,7 +89,8 @@ void Outliers::declare(OptionSet& options) {
   options.add("components", scores_.mixture.components, "Gaussians of the mixture").range(1, 1000);
   options.add("covariance", covariance_, "of each Gaussian").choices({"full", "diagonal"});
   options.add("k", scores_.neighbours, "the distance to the k-th nearest neighbour is a score").range(1, 1e6);
-  options.add("seed", seed_, "of the noise, the split and the mixture").range(0, 1e9);
+  options.add("seed", seed_, "of the noise, the split, the mixture, and images drawn by chance")
+      .range(0, 1e9);
   use_.declare_engine(options);
   options.group("Output");
   options.add("out", out_, "folder for outliers.json, roc-*.svg and histogram-*.svg").meta("FOLDER");
@@ -113,10 +115,12 @@ OutlierFeatures Outliers::features(Engine& engine, const Dataset& data, const st
   return outlier_features(engine, data, features_, [&](int64_t done) { progress.update(done); });
 }
 
-void Outliers::check_folder() const {
-  std::error_code error;
-  if (fs::exists(out_, error) && !fs::is_directory(out_, error)) fail("name a folder", "{}: is a file", out_);
-  check_output(fs::path(out_) / "outliers.json", force_);
+std::vector<std::string> Outliers::files() const {
+  std::vector<std::string> names{"outliers.json"};
+  for (const char* score : {"energy", "objective", "mixture", "neighbours"})
+    names.push_back(fmt::format("histogram-{}.svg", score));
+  for (size_t i = 1; i <= outside_.size(); ++i) names.push_back(fmt::format("roc-{}.svg", i));
+  return names;
 }
 
 json Outliers::table(const Group& inside, const std::vector<Group>& outside) const {
@@ -177,10 +181,13 @@ void Outliers::print(const json& found) const {
              kind_ == "both" ? "norms and errors" : kind_, scores_.mixture.components, covariance_,
              scores_.neighbours);
   fmt::print("{:<28} {:<12} {:>7}  95 % (DeLong)      n in  n out\n", "out", "score", "AUROC");
-  for (const json& row : found["table"])
-    fmt::print("{:<28} {:<12} {:>7.4f}  {:.4f} to {:.4f}  {:>5}  {:>5}\n", row["out"].get<std::string>(),
-               row["score"].get<std::string>(), row["auroc"].get<double>(), row["low"].get<double>(),
-               row["high"].get<double>(), row["n_in"].get<int64_t>(), row["n_out"].get<int64_t>());
+  for (const json& row : found["table"]) {
+    const double low = row["low"].get<double>(), high = row["high"].get<double>();
+    fmt::print("{:<28} {:<12} {:>7.4f}  {:<16}  {:>5}  {:>5}\n", row["out"].get<std::string>(),
+               row["score"].get<std::string>(), row["auroc"].get<double>(),
+               std::isfinite(low) ? fmt::format("{:.4f} to {:.4f}", low, high) : "no interval",
+               row["n_in"].get<int64_t>(), row["n_out"].get<int64_t>());
+  }
   fmt::print("\nwritten      {}\n", (fs::path(out_) / "outliers.json").string());
 }
 
@@ -201,7 +208,7 @@ int Outliers::run(OptionSet& options) {
   if (fit < 1 || fit >= inside->size())
     fail_usage("leave some to compare with", "{} of {} ordinary images to fit the density models", fit,
                inside->size());
-  check_folder();
+  check_outputs(out_, files(), force_);
   const auto engine = use_.make(model, use_.batch);
 
   const auto order =
@@ -222,14 +229,16 @@ int Outliers::run(OptionSet& options) {
   Progress::clear_line();
   json parameters = options.to_json();
   parameters.update(model_parameters(use_.model, model));
-  json found = {{"parameters", parameters},
-                {"in", inside->description()},
-                {"out", descriptions},
-                {"n_in", inside->size() - fit},
-                {"n_fit", fit},
-                {"sigma0", spec.sigma0},
-                {"interval", "95 %, DeLong"},
-                {"table", table(ordinary, strange)}};
+  json found = {
+      {"parameters", parameters},
+      {"in", inside->description()},
+      {"out", descriptions},
+      {"n_in", inside->size() - fit},
+      {"n_fit", fit},
+      {"sigma0", spec.sigma0},
+      {"interval",
+       "95 %, DeLong; where all pairs or none are in order, 0.025^(1/min(n_in, n_out)) from the end"},
+      {"table", table(ordinary, strange)}};
   make_folder(out_);
   draw(ordinary, strange);
   write_file(fs::path(out_) / "outliers.json",

@@ -11,6 +11,13 @@ void check_output(const fs::path& path, bool force) {
     fail("add --force to replace it", "{}: exists already", path.string());
 }
 
+void check_outputs(const fs::path& folder, const std::vector<std::string>& names, bool force) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+    fail("name a folder", "{}: is a file", folder.string());
+  for (const std::string& name : names) check_output(folder / name, force);
+}
+
 void check_folder_of(const fs::path& path) {
   std::error_code error;
   const fs::path folder = path.parent_path();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/files.h"
 
@@ -10,6 +11,8 @@ namespace mdsm::cli {
 
 // Refuses to replace an existing file unless --force was given.
 void check_output(const fs::path& path, bool force);
+// A folder of results: refuses a file of that name, and to replace any of the files without --force.
+void check_outputs(const fs::path& folder, const std::vector<std::string>& names, bool force);
 // Says before the work, not after it, that the folder of an output file is missing. Empty paths pass.
 void check_folder_of(const fs::path& path);
 

@@ -123,9 +123,13 @@ std::string read_header_text(std::istream& in, const std::string& name) {
   return text;
 }
 
-size_t item_size(const Header& header, const std::string& name) {
+void check_order(const Header& header, const std::string& name) {
   if (header.fortran_order)
     fail("save numpy.ascontiguousarray of it", "{}: the array is in Fortran order", name);
+}
+
+size_t item_size(const Header& header, const std::string& name) {
+  check_order(header, name);
   if (header.descr == "|u1" || header.descr == "<u1" || header.descr == "u1") return 1;
   if (header.descr == "<f4") return 4;
   if (header.descr == "<f8") return 8;
@@ -230,16 +234,26 @@ NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name) {
   std::istringstream in(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
   const std::string text = read_header_text(in, name);
   const Header header = HeaderParser(text, name).parse();
-  const size_t item = item_size(header, name);
-  const size_t count = checked_count(header, item, file.size() - static_cast<uint64_t>(in.tellg()), name);
-  if (item == 8) return {header.shape, read_values<double>(in, count, name)};
-  NpyDoubles array{header.shape, {}};
-  const auto convert = [&](const auto& values) { array.values.assign(values.begin(), values.end()); };
-  if (item == 4)
-    convert(read_values<float>(in, count, name));
-  else
-    convert(read_values<uint8_t>(in, count, name));
-  return array;
+  const auto read_as = [&](auto kind) {
+    using T = decltype(kind);
+    check_order(header, name);
+    const size_t count =
+        checked_count(header, sizeof(T), file.size() - static_cast<uint64_t>(in.tellg()), name);
+    const auto values = read_values<T>(in, count, name);
+    return NpyDoubles{header.shape, {values.begin(), values.end()}};
+  };
+  const std::string& type = header.descr;
+  if (type == "<f8") return read_as(double{});
+  if (type == "<f4") return read_as(float{});
+  if (type == "<i8") return read_as(int64_t{});
+  if (type == "<u8") return read_as(uint64_t{});
+  if (type == "<i4") return read_as(int32_t{});
+  if (type == "<u4") return read_as(uint32_t{});
+  if (type == "<i2") return read_as(int16_t{});
+  if (type == "<u2") return read_as(uint16_t{});
+  if (type == "|i1") return read_as(int8_t{});
+  if (type == "|u1") return read_as(uint8_t{});
+  fail("convert it to float64", "{}: values of type '{}' are not read", name, type);
 }
 
 std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const double> values) {

@@ -1,5 +1,5 @@
 // NumPy .npy files (format 1.0 to 3.0, little-endian, C order): uint8, float32 and float64 in, float32 and
-// uint8 out; float64 in and out where the file lies in memory, as in an .npz archive.
+// uint8 out; float64 in and out, and integers in, where the file lies in memory, as in an .npz archive.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::spa
 
 struct NpyDoubles {
   std::vector<int64_t> shape;
-  std::vector<double> values;  // float32 and uint8 are converted
+  std::vector<double> values;  // float32 and integers are converted
 };
 NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name);
 // The bytes of such a file.

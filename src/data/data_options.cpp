@@ -12,7 +12,12 @@ void declare_data_options(OptionSet& options, DataOptions& data, const DeclareDa
         .meta("SOURCE");
   options.add("split", data.split, "part of the set; a source that has only one gives that one")
       .choices({"train", "test"});
-  options.add("limit", data.limit, "only the first so many images; 0 = all").range(0);
+  data.random_limit = which.random_limit;
+  options
+      .add("limit", data.limit,
+           which.random_limit ? "only so many images, drawn by chance from --seed; 0 = all"
+                              : "only the first so many images; 0 = all")
+      .range(0);
   options.add("crop", data.crop, "centre crop to a square of so many pixels; 0 = none").range(0, 4096);
   options.add("resize", data.resize, "antialiased resize to a square of so many pixels; 0 = none")
       .range(0, 4096);

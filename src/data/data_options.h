@@ -9,6 +9,8 @@ namespace mdsm {
 struct DeclareData {
   bool source = true;  // --data; a command that takes the source by place declares it itself
   bool flip = false;   // --flip, for training
+  // --limit takes a random subset, not the first images: for commands that measure.
+  bool random_limit = false;
 };
 
 // Declares --data --split --limit --crop --resize --pad --colour (and --flip) in the group "Data". The seed

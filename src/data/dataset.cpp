@@ -10,6 +10,7 @@
 #include "data/known_sets.h"
 #include "data/memory_dataset.h"
 #include "data/source.h"
+#include "data/subset.h"
 
 namespace mdsm {
 namespace {
@@ -111,6 +112,13 @@ void check(const DataOptions& options) {
 
 std::unique_ptr<Dataset> open_dataset(const DataOptions& options) {
   check(options);
+  if (options.random_limit && options.limit > 0) {
+    DataOptions all = options;
+    all.limit = 0;
+    auto whole = open_dataset(all);
+    if (options.limit >= whole->size()) return whole;
+    return std::make_unique<Subset>(random_subset(std::move(whole), options.limit, options.seed));
+  }
   try {
     const Resolved source = resolve(options.source);
     RawImages images = source.read({source.path, options});
@@ -118,9 +126,10 @@ std::unique_ptr<Dataset> open_dataset(const DataOptions& options) {
     if (source.set && !source.set->classes.empty() && !images.labels.empty())
       images.classes = source.set->classes;
     const Shape& s = images.shape;
-    std::string text = fmt::format("{}{} images, {} channel{}, {}x{}, from {}",
-                                   source.set ? source.set->name + " " + options.split + ": " : "", s.n, s.c,
-                                   s.c == 1 ? "" : "s", s.w, s.h, images.from);
+    std::string text = fmt::format(
+        "{}{} images, {} channel{}, {}x{}, from {}",
+        source.set ? source.set->name + (images.part.empty() ? "" : " " + images.part) + ": " : "", s.n, s.c,
+        s.c == 1 ? "" : "s", s.w, s.h, images.from);
     return std::make_unique<MemoryDataset>(std::move(images), std::move(text));
   } catch (const std::bad_alloc&) {
     fail("use --limit or --resize", "{}: the images do not fit in memory", options.source);

@@ -24,6 +24,11 @@ class Dataset {
   // Class of the image, or -1 where the source has no labels.
   virtual int label(int64_t) const { return -1; }
   virtual std::vector<std::string> class_names() const { return {}; }
+  // "train" or "test": the part of the source that was read. Empty where the source has no parts, so that
+  // train and test are the same images.
+  virtual std::string part() const { return ""; }
+  // The image's number in the source.
+  virtual int64_t source_index(int64_t index) const { return index; }
   // One line: what it is and where it was read from.
   virtual std::string description() const = 0;
 };
@@ -33,13 +38,14 @@ struct DataOptions {
   std::string
       source;  // a known name (fashion-mnist, mnist, cifar10, svhn, stacked-mnist), NAME:PATH, or a path
   std::string split = "train";  // train or test; where a source has only one, that one is used for both
-  int64_t limit = 0;            // only the first so many images; 0 = all
+  int64_t limit = 0;            // only so many images: the first; 0 = all
+  bool random_limit = false;    // or rather a random subset, by the seed: sources are often sorted by class
   int64_t crop = 0;             // centre crop to a square of this size; 0 = none
   int64_t resize = 0;           // antialiased resize to a square of this size; 0 = none
   int64_t pad = -1;             // zero-pad to a square of this size; -1 = 28x28 images to 32, 0 = none
   std::string colour = "keep";  // keep, grey, rgb
   bool flip = false;            // random horizontal flip while training
-  uint64_t seed = 0;            // for sources made by chance (stacked MNIST)
+  uint64_t seed = 0;            // for sources made by chance (stacked MNIST), and for random_limit
 };
 
 // Reads and fits the whole source into memory (8 bits a value; floats only for float .npy).

@@ -16,6 +16,7 @@ RawImages read_stacked_mnist(const SourceRequest& request) {
   RawImages raw;
   raw.shape = {request.limited(digits.shape.n), 3, digits.shape.h, digits.shape.w};
   raw.from = digits.from;
+  raw.part = digits.part;
   std::vector<uint8_t> values(static_cast<size_t>(raw.shape.count()));
   if (!digits.labels.empty()) raw.labels.assign(static_cast<size_t>(raw.shape.n), 0);
   parallel_for(raw.shape.n, 256, [&](int64_t begin, int64_t end) {

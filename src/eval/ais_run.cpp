@@ -50,7 +50,8 @@ AisRun::AisRun(BridgeEngine& bridge, AisPlan plan, Starts starts, json parameter
     : bridge_(bridge),
       plan_(std::move(plan)),
       starts_(std::move(starts)),
-      parameters_(std::move(parameters)),
+      // As they will come back from the checkpoint: paths need not be UTF-8.
+      parameters_(json::parse(parameters.dump(-1, ' ', false, json::error_handler_t::replace))),
       state_(std::move(state)) {
   const auto k = static_cast<size_t>(plan_.distributions());
   for (AisChains* chains : {&forward_, &reverse_}) chains->difference.resize(k), chains->acceptance.resize(k);
@@ -95,6 +96,7 @@ bool AisRun::pilot(const std::atomic<bool>& stop, const Observer& observer) {
     first = false;
   }
   eps_ = std::move(eps);
+  save();  // the pilots' work is not lost, whatever happens to the chains
   return true;
 }
 
@@ -164,9 +166,10 @@ void AisRun::save() const {
                        {"log_weight", batch_.log_weight},
                        {"accepted", batch_.accepted},
                        {"start_energy", batch_.start_energy}}}};
+  std::vector<NamedTensor> tensors;  // none between batches
   const Shape& s = batch_.x.shape();
-  write_safetensors(state_, {{"x", {s.n, s.c, s.h, s.w}, batch_.x.values()}},
-                    {{"parameters", parameters_.dump()}, {"state", head.dump()}});
+  if (!batch_.seeds.empty()) tensors.push_back({"x", {s.n, s.c, s.h, s.w}, batch_.x.values()});
+  write_safetensors(state_, tensors, {{"parameters", parameters_.dump()}, {"state", head.dump()}});
 }
 
 void AisRun::resume() {
@@ -184,8 +187,6 @@ void AisRun::resume() {
       fail("use the options it was started with, or another --out", "{}: {} is {} there, but {} here",
            state_.string(), key, before.value(key, json()).dump(), value.dump());
   const json head = text("state");
-  const auto* entry = file.find("x");
-  if (!entry) fail_damaged(state_, "no x");
   try {
     head.at("eps").get_to(eps_);
     forward_ = chains_from(head.at("forward"));
@@ -202,12 +203,15 @@ void AisRun::resume() {
   }
   const size_t n = batch_.seeds.size(), k = static_cast<size_t>(plan_.distributions());
   const Shape shape = bridge_.spec().input(static_cast<int64_t>(n));
-  const bool of_batch = n > 0 && batch_.done > 0 && batch_.done <= plan_.distributions() &&
-                        batch_.log_weight.size() == n && batch_.accepted.size() == n &&
-                        batch_.start_energy.size() == n &&
-                        entry->shape == std::vector<int64_t>{shape.n, shape.c, shape.h, shape.w};
-  const bool whole = of_batch && eps_.size() == k && fits(forward_, k) && fits(reverse_, k);
+  const auto* entry = file.find("x");
+  const bool at_work = batch_.done > 0 && batch_.done <= plan_.distributions() &&
+                       batch_.start_energy.size() == n && entry &&
+                       entry->shape == std::vector<int64_t>{shape.n, shape.c, shape.h, shape.w};
+  const bool between = n == 0 && !entry && batch_.done == 0;
+  const bool whole = (at_work || between) && batch_.log_weight.size() == n && batch_.accepted.size() == n &&
+                     eps_.size() == k && fits(forward_, k) && fits(reverse_, k);
   if (!whole) fail_damaged(state_, "lists of unequal length");
+  if (between) return;
   batch_.x = Tensor(shape);
   std::ranges::copy(file.read(*entry), batch_.x.data());
 }

@@ -46,7 +46,8 @@ class AisRun {
     double beta = 0, acceptance = 0;
   };
   using Observer = std::function<void(const Report&)>;
-  // False when `stop` ended it; the checkpoint is then up to date. Saves every `seconds`.
+  // False when `stop` ended it; the checkpoint is then up to date (there is none before the pilots are done).
+  // Saves when the pilots are done, and every `seconds`.
   bool run(const std::atomic<bool>& stop, double seconds, const Observer& observer);
 
   const std::vector<double>& eps() const { return eps_; }  // (K)

@@ -5,9 +5,12 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "eval/mean.h"
 
 namespace mdsm {
 namespace {
+
+constexpr double kNormal95 = 1.959963984540054, kTail = 0.025;
 
 void check(std::span<const double> values, const char* what) {
   if (values.empty()) fail("give at least one image", "no scores of {} images", what);
@@ -30,14 +33,6 @@ std::vector<double> midranks(std::span<const double> values) {
   return ranks;
 }
 
-// Variance of the mean of `values` about their mean; 0 for one value.
-double variance_of_mean(const std::vector<double>& values, double mean) {
-  const double n = static_cast<double>(values.size());
-  double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
-  return values.size() > 1 ? sum / (n - 1) / n : 0;
-}
-
 }  // namespace
 
 // The area is the mean over outliers of the share of ordinary images that score lower, which ranks give in
@@ -55,11 +50,22 @@ Auroc auroc(std::span<const double> inside, std::span<const double> outside) {
   Auroc result;
   result.inside = static_cast<int64_t>(inside.size());
   result.outside = static_cast<int64_t>(outside.size());
-  for (const double share : of_out) result.area += share / m;
-  result.error = std::sqrt(variance_of_mean(of_in, result.area) + variance_of_mean(of_out, result.area));
-  constexpr double kNormal95 = 1.959963984540054;
+  const Mean by_out = mean_of(of_out), by_in = mean_of(of_in);
+  result.area = by_out.mean;
+  const auto [low_in, high_in] = std::ranges::minmax(inside);
+  const auto [low_out, high_out] = std::ranges::minmax(outside);
+  if (low_out > high_in || high_out < low_in) {  // DeLong's variance is 0 here, which is no knowledge
+    result.area = low_out > high_in ? 1 : 0;
+    const double reach = std::pow(kTail, 1 / std::min(n, m));
+    result.low = result.area == 1 ? reach : 0;
+    result.high = result.area == 1 ? 1 : 1 - reach;
+    return result;
+  }
+  result.error = std::hypot(by_in.error, by_out.error);
+  if (!(result.error > 0)) result.error = NAN;  // one image, or scores that are all equal
   result.low = std::max(0.0, result.area - kNormal95 * result.error);
   result.high = std::min(1.0, result.area + kNormal95 * result.error);
+  if (std::isnan(result.error)) result.low = result.high = NAN;
   return result;
 }
 

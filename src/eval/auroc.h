@@ -1,6 +1,7 @@
 // How well a score separates two groups: the area under the ROC curve, its confidence interval, the curve.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -8,9 +9,13 @@
 namespace mdsm {
 
 struct Auroc {
-  double area = 0;           // P(outlier scores higher) + P(equal)/2
-  double error = 0;          // standard error by DeLong's method
-  double low = 0, high = 0;  // 95 %: area -+ 1.96 errors, within [0,1]
+  double area = 0;  // P(outlier scores higher) + P(equal)/2
+  // Standard error by DeLong's method; NaN where it says nothing: one image on a side, or all pairs alike.
+  double error = NAN;
+  // 95 %: area -+ 1.96 errors, within [0,1]. Where all pairs are in order (or none is), from the min(n, m)
+  // pairs that share no image: in order all of them with probability 0.025 if the area is 0.025^(1/min).
+  // NaN where there is no error either.
+  double low = NAN, high = NAN;
   int64_t inside = 0, outside = 0;
 };
 

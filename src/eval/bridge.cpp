@@ -6,19 +6,11 @@
 
 #include "core/error.h"
 #include "core/threads.h"
+#include "eval/mean.h"
 #include "sample/sampler.h"
 
 namespace mdsm {
 namespace {
-
-double squared_distance(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double difference = static_cast<double>(a[i]) - b[i];
-    sum += difference * difference;
-  }
-  return sum;
-}
 
 template <class Body>
 void for_images(const Dataset& images, Body body) {
@@ -29,11 +21,11 @@ void for_images(const Dataset& images, Body body) {
   }
 }
 
-Reference fitted(const Dataset& images, std::vector<float> mean, double std) {
-  Reference reference{std::move(mean), std};
+GaussianReference fitted(const Dataset& images, std::vector<float> mean, double std) {
+  GaussianReference reference{std::move(mean), std};
   if (std > 0) return reference;
   double sum = 0;
-  for_images(images, [&](std::span<const float> x) { sum += squared_distance(x, reference.mean); });
+  for_images(images, [&](std::span<const float> x) { sum += squared_distance<float>(x, reference.mean); });
   reference.std = std::sqrt(sum / static_cast<double>(images.image_shape().with_n(images.size()).count()));
   if (!(reference.std > 0))
     fail("give --reference-std", "all images are equal to the mean of the reference: it has no width");
@@ -42,23 +34,23 @@ Reference fitted(const Dataset& images, std::vector<float> mean, double std) {
 
 }  // namespace
 
-double Reference::energy(std::span<const float> x) const {
+double GaussianReference::energy(std::span<const float> x) const {
   const double variance = std * std;
-  return squared_distance(x, mean) / (2 * variance) +
+  return squared_distance<float>(x, mean) / (2 * variance) +
          static_cast<double>(x.size()) / 2 * std::log(2 * std::numbers::pi * variance);
 }
 
-void Reference::sample(uint64_t seed, std::span<float> out) const {
+void GaussianReference::sample(uint64_t seed, std::span<float> out) const {
   sample_stream(seed, Draw::start).fill_normal(out);
   for (size_t i = 0; i < out.size(); ++i) out[i] = mean[i] + static_cast<float>(std) * out[i];
 }
 
-Reference constant_reference(const Dataset& images, double value, double std) {
+GaussianReference constant_reference(const Dataset& images, double value, double std) {
   const auto pixels = static_cast<size_t>(images.image_shape().per_image());
   return fitted(images, std::vector<float>(pixels, static_cast<float>(value)), std);
 }
 
-Reference mean_reference(const Dataset& images, double std) {
+GaussianReference mean_reference(const Dataset& images, double std) {
   std::vector<double> sum(static_cast<size_t>(images.image_shape().per_image()));
   for_images(images, [&](std::span<const float> x) {
     for (size_t i = 0; i < x.size(); ++i) sum[i] += x[i];
@@ -69,7 +61,7 @@ Reference mean_reference(const Dataset& images, double std) {
   return fitted(images, std::move(mean), std);
 }
 
-BridgeEngine::BridgeEngine(Engine& target, const Reference& reference)
+BridgeEngine::BridgeEngine(Engine& target, const GaussianReference& reference)
     : Engine(target.spec()), target_(target), reference_(reference) {
   if (static_cast<int64_t>(reference.mean.size()) != spec().input(1).count())
     fail("this is a bug in the caller", "the reference has {} pixels instead of {}", reference.mean.size(),

@@ -10,7 +10,7 @@
 namespace mdsm {
 
 // An isotropic Gaussian over images, normalised: exp(-energy) integrates to 1.
-struct Reference {
+struct GaussianReference {
   std::vector<float> mean;  // (C,H,W)
   double std = 1;
 
@@ -19,18 +19,18 @@ struct Reference {
 };
 
 // A constant mean; std 0 takes the root mean square deviation of the images from it.
-Reference constant_reference(const Dataset& images, double value, double std = 0);
+GaussianReference constant_reference(const Dataset& images, double value, double std = 0);
 // The mean image.
-Reference mean_reference(const Dataset& images, double std = 0);
+GaussianReference mean_reference(const Dataset& images, double std = 0);
 
 class BridgeEngine : public Engine {
  public:
-  BridgeEngine(Engine& target, const Reference& reference);
+  BridgeEngine(Engine& target, const GaussianReference& reference);
 
   std::string name() const override { return "bridge to " + target_.name(); }
   void set_beta(double beta) { beta_ = beta; }
   double beta() const { return beta_; }
-  const Reference& reference() const { return reference_; }
+  const GaussianReference& reference() const { return reference_; }
 
   // Energy and gradient of the model alone at the last point evaluated, (N) and (N,C,H,W).
   std::span<const float> target_energy() const { return target_energy_; }
@@ -55,7 +55,7 @@ class BridgeEngine : public Engine {
   void write_impl(StateVector, std::span<const float>) override { fail_training(); }
 
   Engine& target_;
-  Reference reference_;
+  GaussianReference reference_;
   double beta_ = 0;
   std::vector<float> target_energy_;
   Tensor target_gradient_;

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "eval/mean.h"
 
 namespace mdsm {
 namespace {
@@ -62,10 +63,9 @@ Summary summarise(std::span<const float> values) {
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   summary.min = *low;
   summary.max = *high;
-  const double n = static_cast<double>(summary.n);
-  for (const float value : values) summary.mean += value / n;
-  for (const float value : values) summary.std += (value - summary.mean) * (value - summary.mean);
-  summary.std = summary.n > 1 ? std::sqrt(summary.std / (n - 1)) : 0;
+  const Mean mean = mean_of(values);
+  summary.mean = mean.mean;
+  summary.std = summary.n > 1 ? mean.std : 0;
   return summary;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/random.h"
 
 namespace mdsm {
 namespace {
@@ -18,13 +19,24 @@ json estimate_json(const Estimate& found) {
           {"standard_deviation", number(found.deviation)}};
 }
 
-FeatureSet first_of(const FeatureSet& set, int64_t most) {
+constexpr uint64_t kMostStream = uint64_t{1} << 61;  // apart from the subsets of the kernel distance
+
+// At most so many rows. By chance: data sets are often sorted by class.
+FeatureSet some_of(const FeatureSet& set, int64_t most, uint64_t seed, uint64_t side) {
   FeatureSet part{std::min(set.n, most), set.dimensions, 0, {}, {}};
-  part.features.assign(set.features.begin(), set.features.begin() + part.n * set.dimensions);
+  if (part.n == set.n) {
+    part.features = set.features;
+    return part;
+  }
+  const auto order = permutation({seed, Purpose::shuffle, kMostStream + side}, static_cast<uint32_t>(set.n));
+  for (int64_t i = 0; i < part.n; ++i) {
+    const auto first = set.features.begin() + order[static_cast<size_t>(i)] * set.dimensions;
+    part.features.insert(part.features.end(), first, first + set.dimensions);
+  }
   return part;
 }
 
-json fid_json(const FeatureSet& samples, const Reference& reference) {
+json fid_json(const FeatureSet& samples, const EvaluationReference& reference) {
   const FeatureStatistics statistics = statistics_of(samples);
   json values = {
       {"value", frechet_distance(statistics, reference.statistics)},
@@ -43,10 +55,13 @@ json score_json(const FeatureSet& samples, int64_t splits) {
   return values;
 }
 
+int64_t kid_size(int64_t samples, int64_t real, const EvaluationOptions& options) {
+  return options.kid_size > 0 ? options.kid_size
+                              : std::max<int64_t>(2, std::min<int64_t>(1000, std::min(samples, real) / 2));
+}
+
 json kid_json(const FeatureSet& samples, const FeatureSet& real, const EvaluationOptions& options) {
-  const int64_t smaller = std::min(samples.n, real.n);
-  const int64_t size =
-      options.kid_size > 0 ? options.kid_size : std::max<int64_t>(2, std::min<int64_t>(1000, smaller / 2));
+  const int64_t size = kid_size(samples.n, real.n, options);
   json values = estimate_json(kernel_distance(samples, real, options.kid_subsets, size, options.seed));
   values["n"] = samples.n;
   values["n_reference"] = real.n;
@@ -59,7 +74,8 @@ json kid_json(const FeatureSet& samples, const FeatureSet& real, const Evaluatio
 
 json manifold_json(const FeatureSet& samples, const FeatureSet& real, const EvaluationOptions& options) {
   const Manifolds found =
-      precision_recall(first_of(real, options.most), first_of(samples, options.most), options.neighbours);
+      precision_recall(some_of(real, options.most, options.seed, 0),
+                       some_of(samples, options.most, options.seed, 1), options.neighbours);
   return {{"precision", found.precision},
           {"precision_standard_error", found.precision_error},
           {"recall", found.recall},
@@ -67,12 +83,28 @@ json manifold_json(const FeatureSet& samples, const FeatureSet& real, const Eval
           {"k", found.k},
           {"n", found.generated},
           {"n_reference", found.real},
-          {"convention", "balls to the k-th neighbour, binomial standard errors"}};
+          {"seed", options.seed},
+          {"convention",
+           "balls to the k-th neighbour, binomial standard errors; images beyond the most "
+           "that are used are left out by chance"}};
 }
 
 }  // namespace
 
-json evaluate(const FeatureSet& samples, const Reference& reference, const EvaluationOptions& options) {
+json left_out(int64_t samples, int64_t real, const EvaluationOptions& options) {
+  json reasons = json::object();
+  const int64_t size = kid_size(samples, real, options), smaller = std::min(samples, real);
+  if (size < 2 || size > smaller)
+    reasons["kid"] = fmt::format("needs {} images of each, there are {} and {}", size, samples, real);
+  if (options.neighbours >= std::min(smaller, options.most))
+    reasons["precision_recall"] =
+        fmt::format("neighbour {} needs more than {} and {} images", options.neighbours,
+                    std::min(samples, options.most), std::min(real, options.most));
+  return reasons;
+}
+
+json evaluate(const FeatureSet& samples, const EvaluationReference& reference,
+              const EvaluationOptions& options) {
   json values = {{"fid", fid_json(samples, reference)}, {"left_out", json::object()}};
   if (samples.classes > 1)
     values["inception_score"] = score_json(samples, options.splits);
@@ -83,8 +115,10 @@ json evaluate(const FeatureSet& samples, const Reference& reference, const Evalu
       values["left_out"][name] = "a statistics file holds no single features; needs --data";
     return values;
   }
-  values["kid"] = kid_json(samples, *reference.set, options);
-  values["precision_recall"] = manifold_json(samples, *reference.set, options);
+  values["left_out"].update(left_out(samples.n, reference.set->n, options));
+  if (!values["left_out"].contains("kid")) values["kid"] = kid_json(samples, *reference.set, options);
+  if (!values["left_out"].contains("precision_recall"))
+    values["precision_recall"] = manifold_json(samples, *reference.set, options);
   return values;
 }
 

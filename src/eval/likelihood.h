@@ -21,7 +21,8 @@ struct Likelihood {
   std::optional<LogZ> forward, reverse;
   double forward_acceptance = 0, reverse_acceptance = 0;
   std::optional<Mean> energy;  // of the images
-  // log Z from below gives a likelihood that is too high, from above one that is too low.
+  // log Z from below gives a likelihood that is too high; the reverse mean gives one that is too low, as far
+  // as the reverse chains began at samples of the model.
   std::optional<LogLikelihood> highest, lowest;
   // Mean of -E(x) - log w over the reverse chains, each with the image it began at: what the paper reports.
   std::optional<LogLikelihood> paired;

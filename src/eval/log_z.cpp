@@ -16,21 +16,11 @@ double log_mean_exp(std::span<const double> values) {
   return top + std::log(sum / static_cast<double>(values.size()));
 }
 
-Mean mean_of(std::span<const double> values) {
-  Mean result{static_cast<int64_t>(values.size()), 0, 0};
-  const double n = static_cast<double>(values.size());
-  for (const double value : values) result.mean += value / n;
-  double squares = 0;
-  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
-  if (values.size() > 1) result.error = std::sqrt(squares / (n - 1) / n);
-  return result;
-}
-
 LogZ estimate_log_z(std::span<const double> log_weights, Direction direction) {
   if (log_weights.empty()) fail("run at least one chain", "no chains");
   const double sign = direction == Direction::forward ? 1 : -1, n = static_cast<double>(log_weights.size());
   const Mean mean = mean_of(log_weights);
-  LogZ z{direction, mean.n, mean.mean, mean.error, mean.error * std::sqrt(n), 0, 0, 0};
+  LogZ z{direction, mean.n, mean.mean, mean.error, mean.std, 0, NAN, 0};
   std::vector<double> logs;
   for (const double value : log_weights) logs.push_back(sign * value);
   const double level = log_mean_exp(logs);

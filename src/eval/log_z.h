@@ -5,6 +5,7 @@
 #include <span>
 
 #include "eval/ais.h"
+#include "eval/mean.h"
 
 namespace mdsm {
 
@@ -14,7 +15,7 @@ struct LogZ {
   Direction direction = Direction::forward;
   int64_t n = 0;  // chains
   // Mean of log w: in expectation below log Z forwards and above it backwards.
-  double bound = 0, bound_error = 0;  // error: standard error of the mean
+  double bound = 0, bound_error = 0;  // error: standard error of the mean; all errors are NaN for one chain
   double std = 0;                     // of log w
   // log of the mean of w forwards, minus log of the mean of 1/w backwards: on the same side, and closer; its
   // noise is that of the largest weights.
@@ -30,11 +31,5 @@ struct BitsPerDim {
   double unit = 0, byte = 0;
 };
 BitsPerDim bits_per_dim(double log_p, int64_t dimensions);
-
-struct Mean {
-  int64_t n = 0;
-  double mean = 0, error = 0;  // standard error; 0 for n = 1
-};
-Mean mean_of(std::span<const double> values);
 
 }  // namespace mdsm

@@ -7,15 +7,10 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "eval/mean.h"
 
 namespace mdsm {
 namespace {
-
-double squared_distance(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sum;
-}
 
 // In place: the lower triangle L of a positive definite matrix L Lᵀ.
 void factorise(std::vector<double>& a, size_t d) {
@@ -34,7 +29,7 @@ void factorise(std::vector<double>& a, size_t d) {
 
 // First centres far apart: each is drawn with probability proportional to the squared distance to those
 // before it. Shares: 1 for the nearest centre.
-std::vector<double> first_shares(const Table& data, int64_t components, RandomStream stream) {
+std::vector<double> first_shares(const FeatureTable& data, int64_t components, RandomStream stream) {
   const auto n = static_cast<size_t>(data.rows());
   std::vector<size_t> nearest(n);
   std::vector<double> distance(n, std::numeric_limits<double>::infinity());
@@ -56,7 +51,7 @@ std::vector<double> first_shares(const Table& data, int64_t components, RandomSt
   return shares;
 }
 
-std::vector<double> variances(const Table& data) {
+std::vector<double> variances(const FeatureTable& data) {
   const auto d = static_cast<size_t>(data.columns);
   const double n = static_cast<double>(data.rows());
   std::vector<double> mean(d), variance(d);
@@ -101,7 +96,7 @@ void GaussianMixture::drop(Part& part, size_t dimensions) {
 }
 
 // shares (rows x parts): the probability of each part given the row.
-void GaussianMixture::expect(const Table& data, std::vector<double>& shares) {
+void GaussianMixture::expect(const FeatureTable& data, std::vector<double>& shares) {
   double mean = 0;
   const size_t parts = parts_.size();
   for (int64_t i = 0; i < data.rows(); ++i) {
@@ -113,7 +108,7 @@ void GaussianMixture::expect(const Table& data, std::vector<double>& shares) {
   history_.push_back(mean);
 }
 
-void GaussianMixture::maximise(const Table& data, const std::vector<double>& shares,
+void GaussianMixture::maximise(const FeatureTable& data, const std::vector<double>& shares,
                                const std::vector<double>& floor, bool full) {
   const size_t d = floor.size(), parts = parts_.size();
   for (size_t c = 0; c < parts; ++c) {
@@ -148,7 +143,7 @@ void GaussianMixture::maximise(const Table& data, const std::vector<double>& sha
   }
 }
 
-GaussianMixture GaussianMixture::fit(const Table& data, const MixtureOptions& options) {
+GaussianMixture GaussianMixture::fit(const FeatureTable& data, const MixtureOptions& options) {
   if (data.rows() < std::max<int64_t>(options.components, data.columns + 1))
     fail("give more images, or use fewer --components",
          "{} rows are too few for a mixture of {} in {} dimensions", data.rows(), options.components,

@@ -8,7 +8,7 @@
 namespace mdsm {
 
 // Rows of numbers: (rows x columns), row after row.
-struct Table {
+struct FeatureTable {
   int64_t columns = 0;
   std::vector<double> values;
 
@@ -29,7 +29,7 @@ struct MixtureOptions {
 
 class GaussianMixture {
  public:
-  static GaussianMixture fit(const Table& data, const MixtureOptions& options);
+  static GaussianMixture fit(const FeatureTable& data, const MixtureOptions& options);
 
   double log_density(std::span<const double> x) const;
   int64_t components() const { return static_cast<int64_t>(parts_.size()); }
@@ -47,8 +47,8 @@ class GaussianMixture {
   };
   double log_part(const Part& part, std::span<const double> x) const;
   static void drop(Part& part, size_t dimensions);
-  void expect(const Table& data, std::vector<double>& shares);
-  void maximise(const Table& data, const std::vector<double>& shares, const std::vector<double>& floor,
+  void expect(const FeatureTable& data, std::vector<double>& shares);
+  void maximise(const FeatureTable& data, const std::vector<double>& shares, const std::vector<double>& floor,
                 bool full);
 
   std::vector<Part> parts_;

@@ -5,30 +5,23 @@
 #include <cmath>
 #include <mutex>
 
+#include "core/binomial.h"
 #include "core/error.h"
 #include "core/threads.h"
-#include "eval/log_z.h"
-#include "eval/products.h"
+#include "eval/mean.h"
+#include "linalg/gemm.h"
 
 namespace mdsm {
 namespace {
 
-constexpr int64_t kPanels = 4;      // panels packed at a time: they stay in the second-level cache
+constexpr int64_t kBlock = 512;     // images of the data set multiplied at a time
+constexpr int64_t kRows = 384;      // given images at a time; their products stay in the cache
 constexpr int64_t kSpare = 16;      // candidates beyond k that are looked at again in double
 constexpr double kRounding = 6e-8;  // half a unit in the last place of a float
 
 double squared_norm(std::span<const float> x) {
   double sum = 0;
   for (const float value : x) sum += static_cast<double>(value) * value;
-  return sum;
-}
-
-double squared_distance(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double difference = static_cast<double>(a[i]) - b[i];
-    sum += difference * difference;
-  }
   return sum;
 }
 
@@ -72,14 +65,19 @@ class Search {
   // Images [begin, end) of the data set against all given ones.
   void scan(int64_t begin, int64_t end, const std::function<void(int64_t)>& done) {
     std::vector<Best> best(norms_.size(), Best(most_));
-    std::vector<float> panels(static_cast<size_t>(kPanels * kPanel * length_));
-    std::vector<double> norms(static_cast<size_t>(kPanels * kPanel));
+    std::vector<float> block(static_cast<size_t>(kBlock * length_)),
+        products(static_cast<size_t>(kRows * kBlock));
+    std::vector<double> norms(static_cast<size_t>(kBlock));
     double largest = 0;
-    for (int64_t first = begin; first < end; first += kPanels * kPanel) {
-      const int64_t count = std::min(kPanels * kPanel, end - first);
-      pack(first, count, panels, norms);
-      largest = std::max(largest, *std::ranges::max_element(norms));
-      multiply(first, count, panels, norms, best);
+    for (int64_t first = begin; first < end; first += kBlock) {
+      const int64_t count = std::min(kBlock, end - first);
+      for (int64_t i = 0; i < count; ++i) {
+        const std::span image(block.data() + i * length_, static_cast<size_t>(length_));
+        data_.read(first + i, image);
+        norms[static_cast<size_t>(i)] = squared_norm(image);
+        largest = std::max(largest, norms[static_cast<size_t>(i)]);
+      }
+      multiply_block(first, count, block, norms, products, best);
       if (done) done(seen_ += count);
     }
     const std::lock_guard lock(mutex_);
@@ -97,7 +95,7 @@ class Search {
     for (const Candidate& candidate : rough) {
       worst = std::max(worst, candidate.distance);
       data_.read(candidate.index, pixels);
-      exact.push_back({squared_distance(images_.image(image), pixels), candidate.index});
+      exact.push_back({squared_distance<float>(images_.image(image), pixels), candidate.index});
     }
     std::sort(exact.begin(), exact.end());
     write(exact, out);
@@ -110,7 +108,7 @@ class Search {
     std::vector<float> pixels(static_cast<size_t>(length_));
     for (int64_t i = 0; i < data_.size(); ++i) {
       data_.read(i, pixels);
-      best.offer({squared_distance(images_.image(image), pixels), i});
+      best.offer({squared_distance<float>(images_.image(image), pixels), i});
     }
     std::vector<Candidate> exact = best.all();
     std::sort(exact.begin(), exact.end());
@@ -118,35 +116,18 @@ class Search {
   }
 
  private:
-  // Columns of the panels are images; what is missing at the end stays 0.
-  void pack(int64_t first, int64_t count, std::vector<float>& panels, std::vector<double>& norms) const {
-    std::vector<float> pixels(static_cast<size_t>(length_));
-    std::ranges::fill(norms, 0);
-    for (int64_t i = 0; i < count; ++i) {
-      data_.read(first + i, pixels);
-      norms[static_cast<size_t>(i)] = squared_norm(pixels);
-      float* to = panels.data() + i / kPanel * kPanel * length_ + i % kPanel;
-      for (int64_t j = 0; j < length_; ++j) to[j * kPanel] = pixels[static_cast<size_t>(j)];
-    }
-  }
-
-  void multiply(int64_t first, int64_t count, const std::vector<float>& panels,
-                const std::vector<double>& norms, std::vector<Best>& best) const {
-    float products[kRowsAtOnce * kPanel];
-    const int64_t n = images_.shape.n;
-    for (int64_t row = 0; row < n; row += kRowsAtOnce) {
-      const int64_t rows = std::min(kRowsAtOnce, n - row);
-      for (int64_t panel = 0; panel * kPanel < count; ++panel) {
-        multiply_(images_.data + row * length_, rows, panels.data() + panel * kPanel * length_, length_,
-                  products);
-        const int64_t columns = std::min(kPanel, count - panel * kPanel);
-        for (int64_t i = 0; i < rows; ++i)
-          for (int64_t j = 0; j < columns; ++j) {
-            const auto at = static_cast<size_t>(row + i);
-            const int64_t column = panel * kPanel + j;
-            best[at].offer({norms_[at] + norms[static_cast<size_t>(column)] - 2.0 * products[i * kPanel + j],
-                            first + column});
-          }
+  void multiply_block(int64_t first, int64_t count, const std::vector<float>& block,
+                      const std::vector<double>& norms, std::vector<float>& products,
+                      std::vector<Best>& best) const {
+    for (int64_t row = 0; row < images_.shape.n; row += kRows) {
+      const int64_t rows = std::min(kRows, images_.shape.n - row);
+      multiply(rows, count, length_, Factor<float>{images_.data + row * length_, length_},
+               Factor<float>{block.data(), length_, Op::transposed}, products.data(), kBlock);
+      for (int64_t i = 0; i < rows; ++i) {
+        const auto at = static_cast<size_t>(row + i);
+        const float* of_row = products.data() + i * kBlock;
+        for (int64_t j = 0; j < count; ++j)
+          best[at].offer({norms_[at] + norms[static_cast<size_t>(j)] - 2.0 * of_row[j], first + j});
       }
     }
   }
@@ -166,7 +147,6 @@ class Search {
   ConstTensorView images_;
   int64_t k_, length_;
   size_t most_ = 0;
-  PanelProducts multiply_ = panel_products();
   std::vector<double> norms_;
   std::vector<Best> best_;
   std::mutex mutex_;
@@ -188,8 +168,7 @@ Neighbours nearest_neighbours(const Dataset& data, ConstTensorView images, int64
   if (const int64_t at = find_non_finite(images.values()); at >= 0)
     fail("check the samples", "image {} has a value that is not finite", at / images.shape.per_image());
   Search search(data, images, k);
-  parallel_for(data.size(), kPanels * kPanel,
-               [&](int64_t begin, int64_t end) { search.scan(begin, end, done); });
+  parallel_for(data.size(), kBlock, [&](int64_t begin, int64_t end) { search.scan(begin, end, done); });
   Neighbours found{k, std::vector<Neighbour>(static_cast<size_t>(images.shape.n * k)), 0};
   std::vector<uint8_t> doubtful(static_cast<size_t>(images.shape.n));
   parallel_for(images.shape.n, 1, [&](int64_t begin, int64_t end) {
@@ -224,10 +203,9 @@ Memorisation memorisation(std::span<const double> samples, std::span<const doubl
   std::ranges::sort(sorted);
   result.quantile = quantile;
   result.threshold = sorted[static_cast<size_t>(quantile * static_cast<double>(sorted.size()))];
-  const double n = static_cast<double>(samples.size());
-  result.share =
-      static_cast<double>(std::ranges::count_if(samples, [&](double d) { return d < result.threshold; })) / n;
-  result.share_error = std::sqrt(result.share * (1 - result.share) / n);
+  const int64_t below = std::ranges::count_if(samples, [&](double d) { return d < result.threshold; });
+  result.share = static_cast<double>(below) / static_cast<double>(result.samples);
+  result.share_error = binomial_error(below, result.samples);
   return result;
 }
 

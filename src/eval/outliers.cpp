@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "core/threads.h"
 #include "eval/energies.h"
+#include "eval/mean.h"
 
 namespace mdsm {
 namespace {
@@ -161,7 +162,7 @@ OutlierFeatures chosen(const OutlierFeatures& from, std::span<const uint32_t> ro
   return out;
 }
 
-OutlierModel::OutlierModel(const Table& features, const ScoreOptions& options)
+OutlierModel::OutlierModel(const FeatureTable& features, const ScoreOptions& options)
     : mean_(static_cast<size_t>(features.columns)),
       scale_(static_cast<size_t>(features.columns)),
       neighbours_(static_cast<size_t>(options.neighbours)) {
@@ -196,8 +197,7 @@ double OutlierModel::neighbour_score(std::span<const double> features) const {
   const auto x = standardised(features);
   std::vector<double> distances(static_cast<size_t>(fitted_.rows()));
   for (size_t i = 0; i < distances.size(); ++i) {
-    const auto row = fitted_.row(static_cast<int64_t>(i));
-    for (size_t j = 0; j < x.size(); ++j) distances[i] += (x[j] - row[j]) * (x[j] - row[j]);
+    distances[i] = squared_distance<double>(x, fitted_.row(static_cast<int64_t>(i)));
   }
   const auto place = distances.begin() + static_cast<int64_t>(neighbours_) - 1;
   std::nth_element(distances.begin(), place, distances.end());

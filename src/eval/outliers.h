@@ -35,7 +35,8 @@ struct FeatureOptions {
 
 struct OutlierFeatures {
   std::vector<double> energy, objective;  // (N)
-  Table score;  // (N x features), natural logarithms: norms at each level, then errors at those above 0
+  FeatureTable
+      score;  // (N x features), natural logarithms: norms at each level, then errors at those above 0
 };
 
 // done: images finished times evaluations each; may be empty.
@@ -55,7 +56,7 @@ struct ScoreOptions {
 // The density models on these features, in units of their spread over the fitting images.
 class OutlierModel {
  public:
-  OutlierModel(const Table& features, const ScoreOptions& options);
+  OutlierModel(const FeatureTable& features, const ScoreOptions& options);
 
   double mixture_score(std::span<const double> features) const;
   double neighbour_score(std::span<const double> features) const;
@@ -65,7 +66,7 @@ class OutlierModel {
   std::vector<double> standardised(std::span<const double> features) const;
 
   std::vector<double> mean_, scale_;
-  Table fitted_;
+  FeatureTable fitted_;
   GaussianMixture mixture_;
   size_t neighbours_;
 };

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/binomial.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/threads.h"
+#include "eval/mean.h"
 #include "linalg/gemm.h"
 
 namespace mdsm {
@@ -21,13 +23,25 @@ void check_pair(int64_t a, int64_t b) {
 }
 
 Estimate estimate_of(const std::vector<double>& parts, int64_t size) {
-  Estimate found{.parts = static_cast<int64_t>(parts.size()), .size = size};
-  const auto n = static_cast<double>(parts.size());
-  for (const double part : parts) found.value += part / n;
-  for (const double part : parts) found.deviation += (part - found.value) * (part - found.value);
-  found.deviation = parts.size() > 1 ? std::sqrt(found.deviation / (n - 1)) : NAN;
-  found.standard_error = found.deviation / std::sqrt(n);
-  return found;
+  const Mean mean = mean_of(parts);
+  return {mean.mean, mean.std, mean.error, mean.n, size};
+}
+
+// Rows of a softmax, not of logarithms or of something else.
+void check_probabilities(const FeatureSet& set) {
+  const auto classes = static_cast<size_t>(set.classes);
+  for (size_t i = 0; i < static_cast<size_t>(set.n); ++i) {
+    double sum = 0, lowest = 0;
+    for (size_t c = 0; c < classes; ++c) {
+      const double p = static_cast<double>(set.probabilities[i * classes + c]);
+      sum += p;
+      if (!(p >= lowest)) lowest = p;
+    }
+    if (!(lowest >= 0) || !(std::abs(sum - 1) <= 1e-3))
+      fail("the network must end with a softmax",
+           "the class probabilities of image {} are none: the lowest is {:g}, their sum {:g}", i, lowest,
+           sum);
+  }
 }
 
 }  // namespace
@@ -63,6 +77,7 @@ double frechet_distance(const FeatureStatistics& a, const FeatureStatistics& b) 
 
 Estimate inception_score(const FeatureSet& set, int64_t splits) {
   if (set.classes < 2) fail("use a classifier", "the feature network gives no class probabilities");
+  check_probabilities(set);
   if (set.n < splits) fail(fmt::format("use at most {}", set.n), "{} splits of {} images", splits, set.n);
   const auto classes = static_cast<size_t>(set.classes);
   std::vector<double> scores;
@@ -205,7 +220,9 @@ Manifolds precision_recall(const FeatureSet& real, const FeatureSet& generated, 
   Manifolds found{.k = k, .real = real.n, .generated = generated.n};
   found.precision = share_inside(b, a, radii(a, k));
   found.recall = share_inside(a, b, radii(b, k));
-  const auto error = [](double p, int64_t n) { return std::sqrt(p * (1 - p) / static_cast<double>(n)); };
+  const auto error = [](double p, int64_t n) {
+    return binomial_error(std::llround(p * static_cast<double>(n)), n);
+  };
   found.precision_error = error(found.precision, b.n);
   found.recall_error = error(found.recall, a.n);
   return found;

@@ -1,15 +1,28 @@
 #include "eval/sample_source.h"
 
+#include <nlohmann/json.hpp>
+
 #include "core/files.h"
 
 namespace mdsm {
 
-std::unique_ptr<Dataset> open_samples(const std::string& path, int64_t limit) {
+using nlohmann::json;
+
+SampleSource sample_source(const std::string& given) {
   std::error_code error;
-  DataOptions options;
-  options.limit = limit;
-  const fs::path array = fs::path(path) / "samples.npy";
-  options.source = fs::is_regular_file(array, error) ? array.string() : path;
+  const fs::path folder = given;
+  if (!fs::is_regular_file(folder / "samples.npy", error)) return {given, ""};
+  SampleSource found{(folder / "samples.npy").string(), ""};
+  if (!fs::is_regular_file(folder / "samples.json", error)) return found;
+  const json values = json::parse(read_text(folder / "samples.json"), nullptr, false);
+  if (!values.is_object() || !values.contains("summary") || !values["summary"].is_object()) return found;
+  const json seeds = values["summary"].value("seeds", json());
+  if (seeds.is_string()) found.seeds = seeds.get<std::string>();
+  return found;
+}
+
+std::unique_ptr<Dataset> open_samples(const SampleSource& from, DataOptions options) {
+  options.source = from.source;
   return open_dataset(options);
 }
 

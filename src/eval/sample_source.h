@@ -9,6 +9,13 @@
 
 namespace mdsm {
 
-std::unique_ptr<Dataset> open_samples(const std::string& path, int64_t limit = 0);
+struct SampleSource {
+  std::string source;  // for open_dataset(): a folder of mdsm sample stands for the samples.npy inside
+  std::string seeds;   // as samples.json has them; empty where it does not say
+};
+SampleSource sample_source(const std::string& given);
+
+// options: all but the source.
+std::unique_ptr<Dataset> open_samples(const SampleSource& from, DataOptions options = {});
 
 }  // namespace mdsm

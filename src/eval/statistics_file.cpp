@@ -2,6 +2,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -62,6 +63,21 @@ std::map<std::string, NpyDoubles> read_arrays(const fs::path& path) {
   return arrays;
 }
 
+// Symmetric but for rounding, and no negative variances. What is neither is found where the root is taken.
+void check_covariance(const std::vector<double>& sigma, int64_t d, const std::string& name) {
+  double largest = 0;
+  for (const double value : sigma) largest = std::max(largest, std::abs(value));
+  const auto at = [&](int64_t i, int64_t j) { return sigma[static_cast<size_t>(i * d + j)]; };
+  for (int64_t i = 0; i < d; ++i) {
+    if (at(i, i) < 0)
+      fail("use another file", "{}: sigma is no covariance: entry ({}, {}) is {:g}", name, i, i, at(i, i));
+    for (int64_t j = 0; j < i; ++j)
+      if (std::abs(at(i, j) - at(j, i)) > 1e-6 * largest)
+        fail("use another file", "{}: sigma is not symmetric: ({}, {}) is {:g}, ({}, {}) is {:g}", name, i, j,
+             at(i, j), j, i, at(j, i));
+  }
+}
+
 }  // namespace
 
 FeatureStatistics read_statistics(const fs::path& path) {
@@ -78,6 +94,7 @@ FeatureStatistics read_statistics(const fs::path& path) {
   for (const char* which : {"mu", "sigma"})
     for (const double value : arrays[which].values)
       if (!std::isfinite(value)) fail("use another file", "{}: {} holds the value {}", name, which, value);
+  check_covariance(arrays["sigma"].values, d, name);
   FeatureStatistics found{0, std::move(arrays["mu"].values), std::move(arrays["sigma"].values)};
   if (arrays.contains("n") && arrays["n"].values.size() == 1 && arrays["n"].values[0] > 0 &&
       arrays["n"].values[0] < 1e15)

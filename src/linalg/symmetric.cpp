@@ -14,6 +14,13 @@ namespace mdsm {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+// Of the largest: eigenvalues that may be negative by rounding, and what elimination may leave over. Files in
+// float32 come near.
+constexpr double kRoundingShare = 1e-6, kResidualShare = 1e-5;
+
+[[noreturn]] void fail_indefinite() {
+  fail("use statistics of features", "a matrix that is no covariance: it has negative eigenvalues");
+}
 
 struct Tridiagonal {
   std::vector<double> diagonal, beside;  // beside[i] couples i and i + 1; as long as the diagonal
@@ -123,8 +130,9 @@ std::vector<double> symmetric_eigenvalues(Matrix a, int64_t d) {
 
 LowRankRoot semidefinite_root(Matrix a, int64_t d) {
   const auto at = [&](int64_t i, int64_t j) -> double& { return a[static_cast<size_t>(i * d + j)]; };
-  double largest = 0;
+  double largest = 0, scale = 0;
   for (int64_t i = 0; i < d; ++i) largest = std::max(largest, at(i, i));
+  for (const double value : a) scale = std::max(scale, std::abs(value));
   const double enough = largest * kEpsilon * static_cast<double>(d);
   std::vector<double> columns;  // one of l after the other
   std::vector<double> column(static_cast<size_t>(d));
@@ -134,8 +142,11 @@ LowRankRoot semidefinite_root(Matrix a, int64_t d) {
     for (int64_t i = 1; i < d; ++i)
       if (at(i, i) > at(pivot, pivot)) pivot = i;
     if (!(at(pivot, pivot) > enough)) break;
-    const double scale = 1 / std::sqrt(at(pivot, pivot));
-    for (int64_t i = 0; i < d; ++i) column[static_cast<size_t>(i)] = at(pivot, i) * scale;
+    double beside = 0;
+    for (int64_t i = 0; i < d; ++i) beside = std::max(beside, std::abs(at(pivot, i)));
+    if (beside > 2 * at(pivot, pivot)) break;  // impossible in what is semi-definite: only rounding is left
+    const double length = 1 / std::sqrt(at(pivot, pivot));
+    for (int64_t i = 0; i < d; ++i) column[static_cast<size_t>(i)] = at(pivot, i) * length;
     parallel_for(d, 64, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const double factor = column[static_cast<size_t>(i)];
@@ -146,6 +157,8 @@ LowRankRoot semidefinite_root(Matrix a, int64_t d) {
     for (int64_t i = 0; i < d; ++i) at(pivot, i) = at(i, pivot) = 0;  // exactly, and never chosen again
     columns.insert(columns.end(), column.begin(), column.end());
   }
+  for (const double value : a)
+    if (std::abs(value) > kResidualShare * scale) fail_indefinite();
   root.l.resize(columns.size());
   for (int64_t k = 0; k < root.rank; ++k)
     for (int64_t i = 0; i < d; ++i)
@@ -166,9 +179,10 @@ double trace_of_product_root(const Matrix& a, const Matrix& b, int64_t d) {
       double& high = inner[static_cast<size_t>(j * rank + i)];
       low = high = (low + high) / 2;
     }
+  const auto values = symmetric_eigenvalues(std::move(inner), rank);  // smallest first
+  if (rank > 0 && values.front() < -kRoundingShare * std::max(values.back(), 0.0)) fail_indefinite();
   double trace = 0;
-  for (const double value : symmetric_eigenvalues(std::move(inner), rank))
-    trace += std::sqrt(std::max(value, 0.0));
+  for (const double value : values) trace += std::sqrt(std::max(value, 0.0));
   return trace;
 }
 

@@ -13,14 +13,15 @@ using Matrix = std::vector<double>;  // (d x d)
 std::vector<double> symmetric_eigenvalues(Matrix a, int64_t d);
 
 // l (d x rank) with l * transposed(l) = a for positive semi-definite a: Cholesky with the largest pivot
-// first, ended where what is left is rounding error. Row-major, rank columns.
+// first, ended where what is left is rounding error. Throws when it is more: a is then not semi-definite.
+// Row-major, rank columns.
 struct LowRankRoot {
   int64_t rank = 0;
   std::vector<double> l;
 };
 LowRankRoot semidefinite_root(Matrix a, int64_t d);
 
-// Trace of the square root of a * b, for positive semi-definite a and b.
+// Trace of the square root of a * b, for positive semi-definite a and b. Throws when they are not.
 double trace_of_product_root(const Matrix& a, const Matrix& b, int64_t d);
 
 }  // namespace mdsm

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base64.h"
+
 namespace mdsm {
 namespace {
 
@@ -13,22 +15,11 @@ std::string text_at(int64_t x, int64_t y, const std::string& text) {
 
 }  // namespace
 
-std::string base64(std::span<const std::byte> bytes) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t value = 0;
-    for (size_t j = i; j < i + 3; ++j)
-      value = value << 8 | (j < bytes.size() ? std::to_integer<uint32_t>(bytes[j]) : 0u);
-    for (size_t j = 0; j < 4; ++j) out += i + j > bytes.size() ? '=' : kDigits[value >> (18 - 6 * j) & 63];
-  }
-  return out;
-}
-
-std::string neighbour_figure(std::span<const std::byte> png, int64_t cell, std::span<const double> distances,
-                             int64_t k) {
-  const int64_t rows = static_cast<int64_t>(distances.size()) / k, step = cell + kFigureGap;
-  const int64_t width = (1 + k) * step - kFigureGap, height = rows * step - kFigureGap;
+std::string neighbour_figure(std::span<const std::byte> png, const FigureCell& cell,
+                             std::span<const double> distances, int64_t k) {
+  const int64_t rows = static_cast<int64_t>(distances.size()) / k, across = cell.width + kFigureGap;
+  const int64_t down = cell.height + kFigureGap;
+  const int64_t width = (1 + k) * across - kFigureGap, height = rows * down - kFigureGap;
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n"
@@ -37,12 +28,12 @@ std::string neighbour_figure(std::span<const std::byte> png, int64_t cell, std::
   out +=
       fmt::format("<image x=\"0\" y=\"{}\" width=\"{}\" height=\"{}\" href=\"data:image/png;base64,{}\"/>\n",
                   kTop, width, height, base64(png));
-  out += text_at(cell / 2, kTop - 6, "sample");
+  out += text_at(cell.width / 2, kTop - 6, "sample");
   for (int64_t rank = 0; rank < k; ++rank)
-    out += text_at((1 + rank) * step + cell / 2, kTop - 6, fmt::format("{}", rank + 1));
+    out += text_at((1 + rank) * across + cell.width / 2, kTop - 6, fmt::format("{}", rank + 1));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t rank = 0; rank < k; ++rank)
-      out += text_at((1 + rank) * step + cell / 2, kTop + row * step + cell + 12,
+      out += text_at((1 + rank) * across + cell.width / 2, kTop + row * down + cell.height + 12,
                      fmt::format("{:.2f}", distances[static_cast<size_t>(row * k + rank)]));
   return out + "</svg>\n";
 }

@@ -10,11 +10,13 @@ namespace mdsm {
 
 constexpr int64_t kFigureGap = 16;  // between the images of the grid: room for the text
 
-// png: a grid of rows of 1 + k images, cell x cell pixels each, kFigureGap apart: sample, then its
-// neighbours. distances: (rows x k). SVG text with the PNG inside it.
-std::string neighbour_figure(std::span<const std::byte> png, int64_t cell, std::span<const double> distances,
-                             int64_t k);
+struct FigureCell {
+  int64_t width = 0, height = 0;  // of one image of the grid, in pixels
+};
 
-std::string base64(std::span<const std::byte> bytes);
+// png: a grid of rows of 1 + k images, kFigureGap apart: sample, then its neighbours. distances: (rows x k).
+// SVG text with the PNG inside it.
+std::string neighbour_figure(std::span<const std::byte> png, const FigureCell& cell,
+                             std::span<const double> distances, int64_t k);
 
 }  // namespace mdsm

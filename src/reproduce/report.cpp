@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/base64.h"
 #include "core/error.h"
 #include "core/progress.h"
 
@@ -37,20 +38,6 @@ std::string escaped(const std::string& text) {
       default:
         out += c;
     }
-  return out;
-}
-
-std::string base64(std::span<const std::byte> bytes) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k)
-      group = group << 8 | (k < count ? std::to_integer<uint32_t>(bytes[i + k]) : 0);
-    for (size_t k = 0; k < 4; ++k) out += k <= count ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
   return out;
 }
 

@@ -55,7 +55,7 @@ std::vector<double> constant_schedule(double temperature, int64_t steps) {
   return std::vector<double>(static_cast<size_t>(steps), temperature);
 }
 
-std::vector<double> make_schedule(const ScheduleOptions& options) {
+std::vector<double> make_schedule(const TemperatureOptions& options) {
   const double high = check_temperature(options.high, "the high temperature");
   const double low = check_temperature(options.low, "the low temperature");
   check_steps(options.hot, "hot");

@@ -13,7 +13,7 @@ Annealing annealing_from(const std::string& name);  // throws a usage error
 
 // The paper's: `hot` steps at `high`, `cooling` steps from high to low, `final` steps linear from low to 0.
 // constant: all of them at `high`.
-struct ScheduleOptions {
+struct TemperatureOptions {
   Annealing annealing = Annealing::exponential;
   double high = 100, low = 1;
   int64_t hot = 500, cooling = 2000, final = 200;
@@ -23,7 +23,7 @@ struct ScheduleOptions {
 
 // The cooling part has high at its first step and low at its last; the final part ends with exactly 0.
 // Usage errors: a temperature that is not finite or negative, low above high, no steps at all.
-std::vector<double> make_schedule(const ScheduleOptions& options);
+std::vector<double> make_schedule(const TemperatureOptions& options);
 std::vector<double> constant_schedule(double temperature, int64_t steps);
 
 // One temperature a line (or several, separated by spaces or commas); empty lines and # comments are skipped.

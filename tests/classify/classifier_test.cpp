@@ -1,6 +1,7 @@
 #include "classify/classifier.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 
@@ -69,6 +70,48 @@ TEST(Classifier, NeedsLabels) {
   EXPECT_THROW(train_classifier(Bars(80, 1, false), kTraining), Error);
   const Classifier made = train_classifier(Bars(80, 1), kTraining);
   EXPECT_THROW(accuracy(made, Bars(8, 1, false)), Error);
+}
+
+// The same bars under other names and numbers.
+class NamedBars : public Bars {
+ public:
+  NamedBars(int64_t n, std::vector<std::string> names, std::vector<int> numbers)
+      : Bars(n, 2), names_(std::move(names)), numbers_(std::move(numbers)) {}
+  std::vector<std::string> class_names() const override { return names_; }
+  int label(int64_t i) const override { return numbers_[static_cast<size_t>(Bars::label(i))]; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<int> numbers_;
+};
+
+TEST(Classifier, ClassesAreComparedByName) {
+  Classifier made = train_classifier(Bars(600, 1), kTraining);
+  const double rate = accuracy(made, Bars(400, 2)).rate;
+  ASSERT_GT(rate, 0.9);
+  EXPECT_EQ(accuracy(made, NamedBars(400, {"p", "q", "r", "s"}, {0, 1, 2, 3})).rate, rate);  // numbers only
+  made.classes = {"across", "down", "fall", "rise"};
+  EXPECT_EQ(accuracy(made, Bars(400, 2)).rate, rate);
+  EXPECT_EQ(accuracy(made, NamedBars(400, {"rise", "fall", "down", "across"}, {3, 2, 1, 0})).rate, rate);
+  EXPECT_EQ(accuracy(made, NamedBars(400, {"down", "fall"}, {-1, 0, 1, -1})).n, 200);
+  EXPECT_GT(accuracy(made, NamedBars(400, {"down", "fall"}, {-1, 0, 1, -1})).rate, 0.9);
+  EXPECT_ERROR(accuracy(made, NamedBars(400, {"down", "ring"}, {-1, 0, 1, -1})), "has the class ring");
+  EXPECT_ERROR(accuracy(made, NamedBars(400, {}, {0, 1, 2, 7})), "has the class 7");
+}
+
+// One gradient a group of 16 would be 128 of 1 MB here.
+TEST(Classifier, MemoryDoesNotGrowWithTheBatch) {
+  const auto most = [] {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss;  // kB
+  };
+  ClassifierTraining options = kTraining;
+  options.features = 4096, options.epochs = 1, options.batch = 2048;
+  train_classifier(Bars(40, 1), options);
+  const auto before = most();
+  train_classifier(Bars(2048, 1), options);
+  EXPECT_LT(most() - before, 90000);
 }
 
 TEST(Classifier, SurvivesItsFile) {

@@ -192,6 +192,13 @@ ROWS = [
     ("evaluate with an absent classifier", EVALUATE + " --classifier nothing", 1, "nothing: no such classifier"),
     ("evaluate with an absent script", EVALUATE + " --features {bad}/absent.pt", 1, "absent.pt: no such file"),
     ("evaluate draws no samples", EVALUATE + " --classifier mnist -n 100", 2, "--n without --checkpoints"),
+    *[(f"evaluate draws no samples: {words}", EVALUATE + " --classifier mnist " + words, 2, "without --checkpoints")
+      for words in ("--eps 0.1", "--temperature-high 5", "--h0 0.1", "--no-jump", "--rho 3", "--engine native",
+                    "--exact", "--batch 3", "--device cpu")],
+    *[(f"evaluate a file: {words}", "evaluate --samples {good}/images.npy --statistics {bad}/none.npz " + words, 2,
+       "without --data") for words in ("--split test", "--limit 3", "--crop 4", "--resize 4")],
+    ("classifier holds out while it measures", "classifier --data {good}/pngs --measure mnist --hold-out 0.1", 2,
+     "--hold-out with --measure"),
     ("evaluate resizes for no script", EVALUATE + " --feature-resize 299", 2, "--feature-resize without --features"),
     ("evaluate in no splits", EVALUATE + " --splits 0", 2, "--splits: '0'"),
     ("evaluate with no neighbour", EVALUATE + " --neighbours 0", 2, "--neighbours: '0'"),

@@ -38,6 +38,8 @@ MEASURE_ROWS = [
      r"list.json:1: \[1 is no beta"),
     ("likelihood: schedule and number", LIKELIHOOD + " --schedule {bad}/configs/list.json", 2,
      "--distributions has no"),
+    *[(f"likelihood: samples alone and {words}", f"likelihood {MODEL} --samples {IMAGES} {words}", 2,
+       "has no meaning without --data") for words in ("--noise 0.1", "--dequantise", "--split train", "--limit 3")],
     ("likelihood: no model", f"likelihood --data {IMAGES}", 2, "no model given"),
     ("likelihood: nothing to start at", f"likelihood {MODEL}", 2, "give --data, or --samples"),
     *[(f"outliers: {words}", f"{OUTLIERS} {words}", 2, pattern) for words, pattern in [
@@ -61,11 +63,14 @@ MEASURE_ROWS = [
     *[(f"neighbours: {words}", f"{NEIGHBOURS} {words}", 2, pattern) for words, pattern in [
         ("-k 0", "k: '0'"), ("-k 9", "9 neighbours among 8"), ("--quantile 0", "quantile: '0'"),
         ("--quantile 1", "quantile: 1"), ("--rows 0", "rows: '0'"), ("--threads -1", "threads: '-1'"),
-        ("--held-out {good}/pngs", "exclude each other")]],
+        ("--held-out {good}/pngs", "exclude each other"), ("--held-out-limit 5", "no meaning with --no-held-out"),
+        ("--device cpu", "--device without --features"), ("--feature-resize 8", "without --features"),
+        ("--classifier mnist --features a.pt", "exclude each other")]],
     *[(f"neighbours: {words}", f"{NEIGHBOURS} {words}", 1, pattern) for words, pattern in [
         ("--data {bad}/none", "neither a known data set"), ("--data {good}/pngs", "cannot be compared"),
         ("--out {bad}/done", "neighbours.json: exists already.*--force"), ("--out {bad}/a_file", "is a file"),
-        ("--out /proc/nowhere", "cannot create the folder")]],
+        ("--classifier nothing", "nothing: no such classifier"), ("--features {bad}/none.pt", "none.pt: no such file"),
+        ("--classifier mnist", "the classifier takes images"), ("--out /proc/nowhere", "cannot create the folder")]],
     ("neighbours: no samples", f"neighbours --data {IMAGES}", 2, "missing"),
     ("neighbours: samples not there", f"neighbours {{bad}}/none --data {IMAGES}", 1, "neither a known data set"),
     ("neighbours: no test images", f"neighbours {IMAGES} --data {IMAGES}", 2, "no test images of its own"),

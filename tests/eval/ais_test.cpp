@@ -26,7 +26,7 @@ std::vector<double> learnt_steps(BridgeEngine& bridge, const std::vector<double>
 
 // Reverse chains start from exact samples of the energy.
 template <class Known>
-Both both_sides(Known& engine, const Reference& reference, int64_t distributions, size_t chains,
+Both both_sides(Known& engine, const GaussianReference& reference, int64_t distributions, size_t chains,
                 int64_t leapfrogs) {
   BridgeEngine bridge(engine, reference);
   const auto betas = exponential_betas(distributions, 1e-3);

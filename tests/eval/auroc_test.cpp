@@ -42,7 +42,6 @@ TEST(Auroc, KnownValues) {
   EXPECT_EQ(auroc(low, high).area, 1);
   EXPECT_EQ(auroc(high, low).area, 0);
   EXPECT_EQ(auroc(same, same).area, 0.5);
-  EXPECT_EQ(auroc(low, high).low, 1);
   // Two normal distributions a standard deviation apart: Phi(1/sqrt 2).
   const auto result = auroc(draw(3, 20000, 0, 0), draw(4, 20000, 1, 0));
   EXPECT_NEAR(result.area, 0.5 * std::erfc(-0.5), 4 * result.error);
@@ -64,6 +63,29 @@ TEST(Auroc, ErrorIsThatOfRepeatedExperiments) {
   EXPECT_NEAR(errors / kRepeats / sd, 1, 0.12);
   EXPECT_GT(covered, 0.91 * kRepeats);
   EXPECT_LT(covered, 0.985 * kRepeats);
+}
+
+// DeLong's variance is 0 where every pair is in order; the interval must know how few images say so.
+TEST(Auroc, PerfectSeparationIsNotCertainty) {
+  for (const size_t n : {size_t{1}, size_t{10}, size_t{1000}}) {
+    const auto inside = draw(1, n, 0, 0), outside = draw(2, n + 3, 100, 0);
+    const Auroc right = auroc(inside, outside), wrong = auroc(outside, inside);
+    EXPECT_EQ(right.area, 1);
+    EXPECT_EQ(right.high, 1);
+    EXPECT_NEAR(right.low, std::pow(0.025, 1 / static_cast<double>(n)), 1e-12);
+    EXPECT_EQ(wrong.area, 0);
+    EXPECT_EQ(wrong.low, 0);
+    EXPECT_NEAR(wrong.high, 1 - right.low, 1e-12);
+    EXPECT_TRUE(std::isnan(right.error) && std::isnan(wrong.error));
+  }
+}
+
+TEST(Auroc, OneImageHasNoError) {
+  const std::vector<double> one{0.1}, many = draw(3, 50, 0, 0), same(4, 2.0);
+  for (const Auroc& found : {auroc(one, many), auroc(many, one), auroc(same, same)}) {
+    EXPECT_TRUE(std::isnan(found.error));
+    EXPECT_TRUE(std::isnan(found.low) && std::isnan(found.high));
+  }
 }
 
 TEST(Auroc, AreaUnderTheCurveIsTheArea) {

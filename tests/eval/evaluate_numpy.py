@@ -117,7 +117,22 @@ with tempfile.TemporaryDirectory() as root:
         save(os.path.join(root, "numpy.npz"), mu=b.mean(0).astype(kind), sigma=np.cov(b, rowvar=False).astype(kind))
         by_file = run("evaluate", *common, "--statistics", os.path.join(root, "numpy.npz"))
         close(by_file["fid"]["value"], found["fid"]["value"], tolerance)
-        assert "kid" not in by_file and "kid" in by_file["left_out"]
+        assert "kid" not in by_file and "kid" in by_file["left_out"] and by_file["fid"]["n_reference"] is None
+    for n in (300, np.int32(300), np.array([300.0]), np.array(300, np.uint64)):
+        np.savez(os.path.join(root, "numpy.npz"), mu=b.mean(0), sigma=np.cov(b, rowvar=False), n=n)
+        assert run("evaluate", *common, "--statistics", os.path.join(root, "numpy.npz"))["fid"]["n_reference"] == 300
+    np.savez(os.path.join(root, "numpy.npz"), mu=b.mean(0), sigma=-np.cov(b, rowvar=False))
+    refused = subprocess.run([MDSM, "evaluate", *common, "--statistics", os.path.join(root, "numpy.npz")],
+                             capture_output=True, env=ENVIRONMENT, timeout=200)
+    assert refused.returncode == 1 and b"no covariance" in refused.stderr, refused
+
+    # Subsets smaller than the sets: their mean is the value of the whole sets, their deviation that of NumPy's.
+    small = run("evaluate", *common, "--data", data, "--limit", 300, "--kid-subsets", 300, "--kid-size", 25)["kid"]
+    draws = [kernel_distance(a[rng.permutation(300)[:25]], b[rng.permutation(300)[:25]]) for _ in range(300)]
+    assert small["subset_size"] == 25 and small["subsets"] == 300
+    assert abs(small["value"] - kernel_distance(a, b)) < 4 * small["standard_error"], (small, kernel_distance(a, b))
+    close(small["standard_error"], small["standard_deviation"] / np.sqrt(300))
+    close(small["standard_deviation"], np.std(draws, ddof=1), 0.2)
 
     # Checkpoints: the last of a tiny run and its snapshots, with the same seeds; the best has the lowest FID.
     run_folder = os.path.join(root, "runs")
@@ -135,3 +150,33 @@ with tempfile.TemporaryDirectory() as root:
     close(rows[1]["fid"]["value"], rows[2]["fid"]["value"])  # the same weights
     assert scored["samples"] == {"n": 12, "seeds": "0-11"}
     print([(row["checkpoint"], row["fid"]["value"], row["best"]) for row in rows])
+
+    # One damaged checkpoint costs its own row; the others are kept, in the file as well. Measures that need more
+    # images than there are left out, and the text says how samples were drawn.
+    with open(os.path.join(folder, "ema-000004.safetensors"), "wb") as file:
+        file.write(b"half a thought")
+    out = os.path.join(root, "rows.json")
+    arguments = [MDSM, "evaluate", "--checkpoints", folder, "-n", "3", "--sampler", "fast", "--steps", "5", "--data", data,
+                 "--classifier", classifier, "--kid-size", "5", "--threads", "1", "--out", out]
+    result = subprocess.run(arguments, capture_output=True, text=True, env=ENVIRONMENT, timeout=200)
+    assert result.returncode == 1 and "not every checkpoint" in result.stderr, result
+    for words in ("failed: ", "sampler fast", "steps 5", "left out: needs 5 images", " +- ", "seeds 0-2"):
+        assert words in result.stdout, (words, result.stdout)
+    with open(out, encoding="utf8") as file:
+        kept = json.load(file)
+    assert ["failed" in row for row in kept["checkpoints"]] == [False, True, False] and not kept["complete"], kept
+    assert kept["best"] in ("ema-000002.safetensors", "ema.safetensors"), kept
+    assert set(kept["checkpoints"][0]["left_out"]) == {"kid", "precision_recall"}, kept
+
+    # What does not fit is said before anything is drawn, and no file is replaced without --force.
+    os.makedirs(os.path.join(root, "kept"))
+    with open(os.path.join(root, "kept", "reference-features.npy"), "wb") as file:
+        file.write(b"mine")
+    five = os.path.join(root, "five.npz")
+    np.savez(five, mu=np.zeros(5), sigma=np.eye(5))
+    for more, words in ((["--statistics", five], "12 dimensions, but a reference of 5"),
+                        (["--data", data, "--save-features", os.path.join(root, "kept")], "exists already")):
+        result = subprocess.run([MDSM, "evaluate", "--checkpoints", folder, "-n", "1000000", "--classifier", classifier,
+                                 *more],
+                                capture_output=True, text=True, env=ENVIRONMENT, timeout=100)
+        assert result.returncode == 1 and words in result.stderr, result

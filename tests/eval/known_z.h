@@ -62,7 +62,7 @@ class OffsetGaussian : public AnalyticEngine {
   std::vector<double> mean_, precision_;
 };
 
-inline Reference reference_at(const Spec& spec, double mean, double std) {
+inline GaussianReference reference_at(const Spec& spec, double mean, double std) {
   return {std::vector<float>(static_cast<size_t>(spec.input(1).count()), static_cast<float>(mean)), std};
 }
 

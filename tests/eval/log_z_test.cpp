@@ -38,6 +38,13 @@ TEST(LogZ, TwoWeightsByHand) {
   EXPECT_GT(reverse.bound, reverse.estimate);
 }
 
+TEST(LogZ, OneChainHasNoError) {
+  const LogZ z = estimate_log_z(std::vector<double>{-3}, Direction::forward);
+  EXPECT_EQ(z.bound, -3);
+  EXPECT_EQ(z.estimate, -3);
+  EXPECT_TRUE(std::isnan(z.bound_error) && std::isnan(z.estimate_error) && std::isnan(z.std));
+}
+
 TEST(LogZ, LargeExponentsDoNotOverflow) {
   const std::vector<double> logs{1e5, 1e5 + 1};
   EXPECT_NEAR(log_mean_exp(logs), 1e5 + std::log((1 + std::exp(1.0)) / 2), 1e-9);

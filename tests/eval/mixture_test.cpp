@@ -12,8 +12,8 @@ namespace mdsm {
 namespace {
 
 // Two groups in two dimensions: 70 % round at (-3, 0), 30 % at (3, 1) with the coordinates tied together.
-Table two_groups(size_t n) {
-  Table table{2, {}};
+FeatureTable two_groups(size_t n) {
+  FeatureTable table{2, {}};
   RandomStream stream(1, Purpose::check);
   for (size_t i = 0; i < n; ++i) {
     float z[2];
@@ -35,7 +35,7 @@ double true_log_density(double x, double y) {
 }
 
 TEST(Mixture, FindsTheDensityThatMadeTheData) {
-  const Table data = two_groups(20000);
+  const FeatureTable data = two_groups(20000);
   const auto mixture = GaussianMixture::fit(data, {.components = 2});
   const int64_t left = mixture.mean(0)[0] < mixture.mean(1)[0] ? 0 : 1;
   EXPECT_NEAR(mixture.weight(left), 0.7, 0.02);
@@ -57,7 +57,7 @@ TEST(Mixture, LikelihoodNeverFalls) {
 
 // One full Gaussian is the sample mean and covariance; diagonal, it does not see that coordinates are tied.
 TEST(Mixture, FullAndDiagonalCovariance) {
-  Table line{2, {}};
+  FeatureTable line{2, {}};
   RandomStream stream(2, Purpose::check);
   std::vector<float> z(4000);
   stream.fill_normal(z);
@@ -72,13 +72,13 @@ TEST(Mixture, FullAndDiagonalCovariance) {
 }
 
 TEST(Mixture, SurvivesEqualRowsAndRefusesTooFew) {
-  Table same{2, std::vector<double>(40, 1.5)};
+  FeatureTable same{2, std::vector<double>(40, 1.5)};
   const auto mixture = GaussianMixture::fit(same, {.components = 3});
   const double at[] = {1.5, 1.5}, away[] = {1.5, 2.5};
   EXPECT_TRUE(std::isfinite(mixture.log_density(at)));
   EXPECT_LT(mixture.log_density(away), mixture.log_density(at));
-  EXPECT_ERROR(GaussianMixture::fit(Table{2, {1, 2, 3, 4}}, {.components = 3}), "too few");
-  EXPECT_ERROR(GaussianMixture::fit(Table{1, {1, NAN, 3, 4}}, {.components = 1}), "nan");
+  EXPECT_ERROR(GaussianMixture::fit(FeatureTable{2, {1, 2, 3, 4}}, {.components = 3}), "too few");
+  EXPECT_ERROR(GaussianMixture::fit(FeatureTable{1, {1, NAN, 3, 4}}, {.components = 1}), "nan");
 }
 
 }  // namespace

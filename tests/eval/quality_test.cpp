@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "core/npy.h"
 #include "core/random.h"
 #include "eval/evaluation.h"
+#include "model/zip.h"
 #include "temporary_folder.h"
 
 namespace mdsm {
@@ -49,6 +51,11 @@ TEST(Quality, InceptionScoreOfExtremes) {
   const FeatureSet alike{4, 0, 2, {}, {0.3f, 0.7f, 0.3f, 0.7f, 0.3f, 0.7f, 0.3f, 0.7f}};
   EXPECT_NEAR(inception_score(alike, 1).value, 1, 1e-12);
   EXPECT_THROW(inception_score(certain, 7), Error);
+  const FeatureSet logs{2, 0, 2, {}, {-0.1f, -2.3f, -0.7f, -0.7f}}, scores{2, 0, 2, {}, {3, 1, 2, 2}},
+      odd{2, 0, 2, {}, {0.5f, 0.5f, NAN, 1}};
+  EXPECT_ERROR(inception_score(logs, 1), "class probabilities of image 0 are none: the lowest is -2.3");
+  EXPECT_ERROR(inception_score(scores, 1), "their sum 4");
+  EXPECT_ERROR(inception_score(odd, 1), "image 1");
   EXPECT_THROW(inception_score(drawn(4, 2, 1), 1), Error);
 }
 
@@ -123,6 +130,10 @@ TEST(Quality, PrecisionAndRecallOverSeveralBlocks) {
   EXPECT_EQ(precision_recall(set, set, 3).precision, 1);
   EXPECT_EQ(precision_recall(set, far, 3).precision, 0);
   EXPECT_EQ(precision_recall(set, far, 3).recall, 0);
+  EXPECT_NEAR(precision_recall(set, far, 3).precision_error, std::sqrt(1 / 702.0 * (701 / 702.0) / 700),
+              1e-12);
+  EXPECT_NEAR(precision_recall(set, set, 3).recall_error, std::sqrt(1 / 1102.0 * (1101 / 1102.0) / 1100),
+              1e-12);
 }
 
 TEST(Quality, StatisticsSurviveTheirFile) {
@@ -136,6 +147,89 @@ TEST(Quality, StatisticsSurviveTheirFile) {
   write_file(folder.path() / "text.npz", std::string_view("no archive"));
   EXPECT_THROW(read_statistics(folder.path() / "text.npz"), Error);
   EXPECT_THROW(read_statistics(folder.path() / "absent.npz"), Error);
+}
+
+void put_statistics(const fs::path& path, const Matrix& sigma) {
+  write_statistics(path, {9, std::vector<double>(2, 0.5), sigma});
+}
+
+TEST(Quality, RefusesWhatIsNoCovariance) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "s.npz";
+  put_statistics(file, {4, 1, 1, 9});
+  EXPECT_EQ(read_statistics(file).sigma, (Matrix{4, 1, 1, 9}));
+  put_statistics(file, {-4, -1, -1, -9});
+  EXPECT_ERROR(read_statistics(file), "sigma is no covariance: entry (0, 0) is -4");
+  put_statistics(file, {4, 1, 1.1, 9});
+  EXPECT_ERROR(read_statistics(file), "sigma is not symmetric");
+  put_statistics(file, {4, 1, 1 + 1e-9, 9});
+  EXPECT_EQ(read_statistics(file).n, 9);
+  put_statistics(file, {4, NAN, NAN, 9});
+  EXPECT_ERROR(read_statistics(file), "sigma holds the value nan");
+  // Symmetric, with good variances, but with a correlation of 2.
+  const FeatureStatistics good{9, {0, 0}, {1, 0, 0, 1}}, odd{9, {0, 0}, {1, 2, 2, 1}};
+  EXPECT_ERROR(frechet_distance(good, odd), "no covariance");
+  EXPECT_ERROR(frechet_distance(odd, good), "no covariance");
+}
+
+TEST(Quality, DamagedStatisticsAreErrors) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "s.npz";
+  put_statistics(file, {4, 1, 1, 9});
+  const std::string bytes = read_text(file);
+  for (size_t length = 0; length < bytes.size(); length += 13) {
+    put(folder / "cut.npz", std::string_view(bytes).substr(0, length));
+    try {  // what is complete before the cut may still be read
+      EXPECT_EQ(read_statistics(folder / "cut.npz").sigma, (Matrix{4, 1, 1, 9}));
+      EXPECT_GT(length, bytes.size() / 2);
+    } catch (const Error&) {
+    }
+  }
+  const auto put_shape = [&](const std::vector<int64_t>& mu, const std::vector<int64_t>& sigma) {
+    AtomicFile target(file);
+    ZipWriter zip(target);
+    for (const auto& [name, shape] : {std::pair("mu.npy", mu), {"sigma.npy", sigma}}) {
+      int64_t count = 1;
+      for (const int64_t extent : shape) count *= extent;
+      const std::string array = npy_bytes(shape, std::vector<double>(static_cast<size_t>(count), 1));
+      zip.add(name, std::as_bytes(std::span(array)));
+    }
+    zip.finish();
+    target.commit();
+  };
+  put_shape({2}, {2, 2});
+  EXPECT_EQ(read_statistics(file).n, 0);
+  put_shape({2}, {4});
+  EXPECT_ERROR(read_statistics(file), "mu has the shape (2), sigma (4)");
+  put_shape({2}, {3, 3});
+  EXPECT_ERROR(read_statistics(file), "sigma (3, 3)");
+  put_shape({0}, {0, 0});
+  EXPECT_ERROR(read_statistics(file), "mu has the shape (0)");
+}
+
+TEST(Quality, SetsSortedByClassAreNotCutToTheirFirstClass) {
+  FeatureSet real = drawn(200, 3, 1);
+  const FeatureSet second = drawn(200, 3, 2, 1, 50), samples = drawn(100, 3, 3, 1, 50);
+  real.features.insert(real.features.end(), second.features.begin(), second.features.end());
+  real.n = 400;
+  const auto at = [&](uint64_t seed) {
+    return evaluate(samples, {statistics_of(real), real}, {.kid_subsets = 2, .most = 150, .seed = seed});
+  };
+  const auto found = at(1);
+  EXPECT_GT(found["precision_recall"]["precision"], 0.8);  // the first 150 are all of the other class
+  EXPECT_EQ(found["precision_recall"]["n_reference"], 150);
+  EXPECT_EQ(found["precision_recall"]["seed"], 1);
+  EXPECT_EQ(found["precision_recall"], at(1)["precision_recall"]);
+  EXPECT_NE(found["precision_recall"]["recall"], at(2)["precision_recall"]["recall"]);
+}
+
+TEST(Quality, TooFewImagesLeaveMeasuresOut) {
+  const FeatureSet a = drawn(3, 4, 1), b = drawn(30, 4, 2);
+  const auto found = evaluate(a, {statistics_of(b), b}, {.kid_size = 10});
+  EXPECT_FALSE(found.contains("kid") || found.contains("precision_recall"));
+  EXPECT_EQ(found["left_out"]["kid"], "needs 10 images of each, there are 3 and 30");
+  EXPECT_TRUE(found["left_out"].contains("precision_recall"));
+  EXPECT_TRUE(found["fid"]["value"].is_number());
 }
 
 TEST(Quality, EvaluationSaysWhatItLeavesOut) {

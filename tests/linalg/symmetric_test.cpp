@@ -108,6 +108,21 @@ TEST(Symmetric, TraceOfTheRootOfAProduct) {
   EXPECT_EQ(trace_of_product_root(Matrix(900), gram(60, d, 4), d), 0);
 }
 
+// Negative eigenvalues beyond rounding, in either factor; low rank rounded to float32 is still fine.
+TEST(Symmetric, RefusesWhatIsNotSemidefinite) {
+  const Matrix one{1, 0, 0, 1}, odd{1, 2, 2, 1}, negative{-1, 0, 0, -1};
+  for (const Matrix& bad : {odd, negative}) {
+    EXPECT_THROW(trace_of_product_root(one, bad, 2), Error);
+    EXPECT_THROW(trace_of_product_root(bad, one, 2), Error);
+  }
+  const int64_t d = 60;
+  Matrix low = gram(20, d, 5), full = gram(200, d, 6), rounded = low;
+  for (double& value : rounded) value = static_cast<double>(static_cast<float>(value));
+  const double wanted = trace_of_product_root(low, full, d);
+  EXPECT_NEAR(trace_of_product_root(rounded, full, d) / wanted, 1, 1e-2);
+  EXPECT_NEAR(trace_of_product_root(full, rounded, d) / wanted, 1, 1e-2);
+}
+
 TEST(Symmetric, RefusesWhatIsNotFinite) { EXPECT_THROW(symmetric_eigenvalues({1, NAN, NAN, 1}, 2), Error); }
 
 }  // namespace

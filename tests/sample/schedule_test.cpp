@@ -22,7 +22,7 @@ TEST(Schedule, DefaultIsThePapers) {
 }
 
 TEST(Schedule, LinearReplacesTheMiddle) {
-  ScheduleOptions options;
+  TemperatureOptions options;
   options.annealing = Annealing::linear;
   const auto t = make_schedule(options);
   ASSERT_EQ(t.size(), 2700u);

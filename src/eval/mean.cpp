@@ -1,0 +1,27 @@
+#include "eval/mean.h"
+
+#include <cmath>
+
+namespace mdsm {
+namespace {
+
+template <class T>
+Mean mean_of_any(std::span<const T> values) {
+  Mean result{static_cast<int64_t>(values.size()), 0, NAN, NAN};
+  const double n = static_cast<double>(values.size());
+  for (const T value : values) result.mean += static_cast<double>(value) / n;
+  if (values.size() < 2) return result;
+  double squares = 0;
+  for (const T value : values)
+    squares += (static_cast<double>(value) - result.mean) * (static_cast<double>(value) - result.mean);
+  result.std = std::sqrt(squares / (n - 1));
+  result.error = result.std / std::sqrt(n);
+  return result;
+}
+
+}  // namespace
+
+Mean mean_of(std::span<const double> values) { return mean_of_any(values); }
+Mean mean_of(std::span<const float> values) { return mean_of_any(values); }
+
+}  // namespace mdsm

@@ -11,12 +11,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kPrefix = "classifier-";
-
 std::string bundled_classifiers() {
   std::string names;
   for (const std::string& name : list_bundled())
-    if (name.starts_with(kPrefix)) names += (names.empty() ? "" : ", ") + name.substr(kPrefix.size());
+    if (name.starts_with(kClassifierPrefix)) names += (names.empty() ? "" : ", ") + name.substr(kClassifierPrefix.size());
   return names;
 }
 
@@ -90,7 +88,7 @@ void print_checkpoints(const json& found) {
 fs::path classifier_path(const std::string& given) {
   std::error_code error;
   if (fs::is_regular_file(given, error)) return given;
-  if (const auto bundled = find_bundled(std::string(kPrefix) + given)) return *bundled;
+  if (const auto bundled = find_bundled(std::string(kClassifierPrefix) + given)) return *bundled;
   const std::string names = bundled_classifiers();
   fail(names.empty() ? "make one with mdsm classifier, or set MDSM_MODELS to the folder of the bundled ones"
                      : fmt::format("make one with mdsm classifier, or use a bundled one: {}", names),
@@ -100,7 +98,7 @@ fs::path classifier_path(const std::string& given) {
 
 fs::path default_classifier(const std::string& source) {
   const std::string name = source.substr(0, source.find(':'));
-  if (const auto bundled = find_bundled(std::string(kPrefix) + name)) return *bundled;
+  if (const auto bundled = find_bundled(std::string(kClassifierPrefix) + name)) return *bundled;
   fail_usage("give --classifier (made by mdsm classifier) or --features FILE.pt",
              "no classifier comes with mdsm for {}", source.empty() ? "a statistics file" : source);
 }

@@ -132,6 +132,15 @@ void CheckEngine::objective_gradient_impl(ConstTensorView x, ConstTensorView noi
   compare_gradients();
 }
 
+void CheckEngine::energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
+                                       std::span<float> energy) {
+  std::vector<float> other(energy.size());
+  tested_->energy_gradient(x, weight, energy);
+  reference_->energy_gradient(x, weight, other);
+  compare_energies(energy, other);
+  compare_gradients();
+}
+
 void CheckEngine::zero_gradient_impl() {
   tested_->zero_gradient();
   reference_->zero_gradient();

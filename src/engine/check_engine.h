@@ -43,6 +43,8 @@ class CheckEngine : public Engine {
   void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override;
   void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                                std::span<float> residual, std::span<float> energy) override;
+  void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
+                            std::span<float> energy) override;
   void zero_gradient_impl() override;
   double gradient_norm_impl() override;
   void optimiser_step_impl(const AdamStep& step) override;

@@ -18,7 +18,7 @@ namespace mdsm {
 // Maximum likelihood: samples of the model by Langevin dynamics, and how they start.
 struct LikelihoodOptions {
   int64_t steps = 30;
-  double eps = 0.1;
+  double eps = 0.05;  // half of sigma0: larger steps cannot rest in a Gaussian as narrow as the kernel
   std::string chains = "persistent";  // persistent, noise
   int64_t buffer = 1024;              // persistent chains kept
   double restart = 0.05;              // share of an update's chains that start from noise again
@@ -35,7 +35,7 @@ struct TrainOptions {
   std::string importance = "none";  // none, batch
   LikelihoodOptions ml;
   NoiseOptions noise;
-  ScheduleOptions schedule;  // holds --steps, the length of the run
+  RateOptions schedule;  // holds --steps, the length of the run
   int64_t batch = 128;
   int64_t micro_batch = 0;  // images in memory at a time; 0 = the whole batch
   double clip = 0;          // largest gradient norm; 0 = no clipping

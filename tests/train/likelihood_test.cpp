@@ -81,6 +81,14 @@ double resting_variance(double precision, double eps) {
   return 1 / (precision * (1 - eps * eps * precision / 4));
 }
 
+// The variance after some steps from a start of variance 1.
+double variance_after(double precision, const LikelihoodOptions& ml) {
+  double variance = 1;
+  for (int64_t k = 0; k < ml.steps; ++k)
+    variance = std::pow(1 - ml.eps * ml.eps * precision / 2, 2) * variance + ml.eps * ml.eps;
+  return variance;
+}
+
 TEST(Likelihood, GradientIsTheDifferenceOfMeans) {
   TrainOptions options = likelihood_options();
   options.schedule.lr = 1e-12;
@@ -94,7 +102,7 @@ TEST(Likelihood, GradientIsTheDifferenceOfMeans) {
     Trainer trainer(engine, data, options, false, 0, kept, silent);
     const StepResult result = trainer.update(false);
     // d/dt of E is half the squared distance: 256 pixels of variance 0.05, against those of the samples.
-    const double samples = resting_variance(40, options.ml.eps);
+    const double samples = variance_after(40, options.ml);
     EXPECT_NEAR(engine.gradient(), 128 * (0.05 - samples), 128 * 0.05 * 0.03) << chains;
     EXPECT_NEAR(result.loss, 40 * engine.gradient(), 1e-3 * std::abs(result.loss));
     EXPECT_NEAR(result.energy_data, 40 * 128 * 0.05, 40 * 128 * 0.05 * 0.02);
@@ -106,6 +114,7 @@ TEST(Likelihood, GradientIsTheDifferenceOfMeans) {
 TEST(Likelihood, FindsThePrecisionOfTheSmoothedData) {
   TrainOptions options = likelihood_options();
   options.schedule.lr = 2;
+  options.ml.eps = 0.1;  // comes to rest within an update, also from noise
   const NormalImages data;
   PrecisionEngine engine(make_spec(options, data.image_shape()), 5);
   std::vector<float> chains;

@@ -55,7 +55,7 @@ class CheckEngine : public Engine {
   void compare(const std::string& what, std::span<const float> tested, std::span<const float> reference,
                double tolerance, double least_scale = 0);
   void record(const Difference& difference);
-  void compare_gradients();
+  void compare_gradients(std::span<const float> tested, std::span<const float> reference);
 
   std::unique_ptr<Engine> tested_, reference_;
   CheckTolerance tolerance_;

@@ -129,7 +129,11 @@ class Benchmark {
     const SideOptions usual = side(result_.threads, false);
     const auto ours = start(ours_, config, folder.path(), usual);
     std::vector<Runner> runners = {{"ours", ours.get(), request, &times.ours}};
-    std::unique_ptr<Party> single, peer;
+    std::unique_ptr<Party> single, peer, likelihood;
+    if (options_.likelihood && task == Task::training) {
+      likelihood = start(ours_, config, folder.path(), usual);
+      runners.push_back({"maximum likelihood", likelihood.get(), "likelihood", &times.likelihood.emplace()});
+    }
     if (result_.threads > 1) {
       single = start(ours_, config, folder.path(), side(1, false));
       runners.push_back({"one thread", single.get(), request, &times.one_thread.emplace()});

@@ -18,6 +18,7 @@ struct BenchOptions {
   std::vector<Configuration> configurations;
   bool growth = false;
   bool verify_only = false;
+  bool likelihood = false;  // also an update of maximum likelihood, beside the training step
   bool use_peer = true;
   std::string python, peer;  // empty: looked for
   int64_t rounds = 0;        // 0: 5, or 3 where a round takes long
@@ -38,6 +39,7 @@ struct StepTimes {
   Configuration config;
   Task task = Task::training;
   Timing ours, direct;                     // direct: ours with --exact
+  std::optional<Timing> likelihood;        // ours, in turns with the training step; where asked for
   std::optional<Timing> one_thread;        // ours; absent where there is just one
   std::optional<Timing> peer, peer_input;  // peer_input: Langevin without gradients by the weights
   Profile profile;

@@ -9,6 +9,7 @@
 #include "engine/native/native_engine.h"
 #include "sample/langevin.h"
 #include "train/noise.h"
+#include "train/objective.h"
 
 namespace mdsm {
 namespace {
@@ -46,6 +47,30 @@ double NativeSteps::train(int64_t repeat) {
   const double loss = normalised_loss(residual_, problem_.sigma);
   if (!std::isfinite(loss)) fail("this is a bug in the engine", "training gave a loss of {}", loss);
   return seconds;
+}
+
+double NativeSteps::likelihood(int64_t repeat) {
+  TrainOptions options;
+  options.objective = "ml";
+  options.batch = options.ml.buffer = problem_.clean.shape().n;
+  options.sigma0 = engine_->spec().sigma0;
+  options.seed = static_cast<int64_t>(numbers_.seed);
+  TrainObserver silent;
+  const auto objective = make_objective(*engine_, options, chains_, silent);
+  const auto start = Clock::now();
+  for (int64_t i = 0; i < repeat; ++i) {
+    StepResult result;
+    engine_->zero_gradient();
+    objective->gradient(step_, problem_.clean, false, result);
+    if (!std::isfinite(result.loss)) fail("this is a bug in the engine", "the loss is {}", result.loss);
+    AdamStep adam;
+    adam.step = ++step_;
+    adam.lr = numbers_.lr;
+    adam.ema = numbers_.ema;
+    engine_->optimiser_step(adam);
+    objective->applied();
+  }
+  return seconds_since(start) / static_cast<double>(repeat);
 }
 
 // The sampler itself: its observer is called once a step, always at the same place in it.

@@ -7,6 +7,7 @@
 #include "bench/table.h"
 #include "core/error.h"
 #include "core/machine.h"
+#include "train/train_options.h"
 
 namespace mdsm {
 namespace {
@@ -85,6 +86,22 @@ std::string training_table(const BenchResult& result) {
   }
   return "\n## Training step\n\n" + table.text() +
          fmt::format("\n\"threads\": one thread's time over that of {}.\n", result.threads);
+}
+
+// The paper says about ten times.
+std::string likelihood_table(const BenchResult& result) {
+  Table table({"network", "mdsm", "maximum likelihood", "ratio"});
+  bool any = false;
+  for (const StepTimes& t : result.steps) {
+    if (!t.likelihood) continue;
+    any = true;
+    table.row(
+        {text(t.config), times_text(t.ours), times_text(*t.likelihood), ratio_text(t.likelihood, t.ours)});
+  }
+  return any ? fmt::format("\n## Update of maximum likelihood with {} Langevin steps\n\n",
+                           LikelihoodOptions().steps) +
+                   table.text()
+             : "";
 }
 
 std::string langevin_table(const BenchResult& result) {
@@ -222,8 +239,8 @@ Machine this_machine() {
 std::string markdown(const BenchResult& result, const Machine& machine) {
   std::string page = heading(result, machine);
   if (!result.steps.empty())
-    page += training_table(result) + langevin_table(result) + direct_table(result) + pass_table(result) +
-            layer_table(result);
+    page += training_table(result) + likelihood_table(result) + langevin_table(result) +
+            direct_table(result) + pass_table(result) + layer_table(result);
   return page + growth_table(result) + verification_table(result);
 }
 

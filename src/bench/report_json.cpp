@@ -47,6 +47,8 @@ json to_json(const StepTimes& t, double peak_gflops) {
           {"ours", to_json(t.ours)},
           {"ours_one_thread", to_json(t.one_thread)},
           {"ours_direct", to_json(t.direct)},
+          {"likelihood", to_json(t.likelihood)},
+          {"likelihood_over_ours", over_ours(t.likelihood)},
           {"peer", to_json(t.peer)},
           {"peer_by_x_only", to_json(t.peer_input)},
           {"peer_over_ours", over_ours(t.peer)},

@@ -67,6 +67,7 @@ class Worker {
     }
     if (!steps_) fail("send setup first", "nothing to do '{}' with", what);
     if (what == "train") return {{"seconds", steps_->train(request.at("repeat").get<int64_t>())}};
+    if (what == "likelihood") return {{"seconds", steps_->likelihood(request.at("repeat").get<int64_t>())}};
     if (what == "langevin" || what == "langevin-input")
       return {{"seconds", steps_->langevin(request.at("repeat").get<int64_t>())}};
     if (what == "profile") return profile(*steps_, request);

@@ -7,6 +7,7 @@
 //        reads weights, clean, noisy, sigma and weight from F/*.npy (problem.h); answers {"name": ..}
 //   {"do": "train", "repeat": K}, {"do": "langevin", "repeat": K}, {"do": "langevin-input", "repeat": K}
 //        {"seconds": of one step}; the last two differ only in a peer that can waste weight gradients
+//   {"do": "likelihood", "repeat": K}     ours only: {"seconds": of one update of maximum likelihood}
 //   {"do": "verify", "folder": F}     writes energy, grad_x, residual and gradient to F/*.npy
 //   {"do": "profile", "task": "training" or "langevin", "repeat": K}     ours only
 //        {"seconds": .., "layers": [{"layer", "pass", "seconds", "flop", "calls"}]}

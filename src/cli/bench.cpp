@@ -28,6 +28,8 @@ class Bench : public Command {
     options.add("rounds", bench_.rounds, "measurements of each side; 0 takes 5, or 3 where they are long")
         .range(0, 1000);
     options.add("verify-only", bench_.verify_only, "compare both sides and stop");
+    options.add("likelihood", bench_.likelihood,
+                "time an update of maximum likelihood as well, beside the training step");
     options.add("dry-run", dry_run_, "check the options, print what would be measured and stop")
         .command_line_only();
     options.add("seed", seed_, "seed of weights, images and noise").range(0);

@@ -1,6 +1,7 @@
 // mdsm train: starts a run in a new folder, or goes on with one. All logic is in src/train.
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -23,19 +24,25 @@ namespace {
 // The bar on a terminal; lines for log.txt, which standard error does not get while the loop runs.
 class Display : public TrainObserver {
  public:
-  // pixels: values of an image, which is the loss of an energy that is flat
-  Display(int64_t total, int64_t first, int64_t pixels)
-      : progress_("train", total, "steps", first), flat_loss_(0.97 * static_cast<double>(pixels)) {}
+  // pixels: values of an image, which is the denoising loss of an energy that is flat
+  Display(int64_t total, int64_t first, int64_t pixels, bool likelihood)
+      : progress_("train", total, "steps", first),
+        flat_loss_(0.97 * static_cast<double>(pixels)),
+        likelihood_(likelihood) {}
   void on_step(int64_t done, const StepResult& result) override {
     progress_.update(done, fmt::format("loss {:.1f}", result.loss));
   }
   void on_stats(const StatsRecord& r) override {
+    const auto& q = r.loss_quarters;
     log_info(
-        "step {}: loss {:.2f} ({:.1f} {:.1f} {:.1f} {:.1f}), energy of data {:.1f}, of noise {:.1f}, "
-        "gradient {:.3g}, rate {:.3g}, {:.0f} images/s",
-        r.step, r.loss, r.loss_quarters[0], r.loss_quarters[1], r.loss_quarters[2], r.loss_quarters[3],
-        r.energy_data, r.energy_noise, r.grad_norm, r.lr, r.images_per_s);
-    if (warned_ || r.step < kFlatSteps || r.loss < flat_loss_) return;
+        "step {}: loss {:.2f}{}, energy of data {:.1f}, of {} {:.1f}, gradient {:.3g}, rate {:.3g}, {}{:.0f} "
+        "images/s",
+        r.step, r.loss,
+        likelihood_ ? "" : fmt::format(" ({:.1f} {:.1f} {:.1f} {:.1f})", q[0], q[1], q[2], q[3]),
+        r.energy_data, likelihood_ ? "samples" : "noise", r.energy_noise, r.grad_norm, r.lr,
+        std::isnan(r.effective) ? "" : fmt::format("{:.0f} % of images count, ", 100 * r.effective),
+        r.images_per_s);
+    if (likelihood_ || warned_ || r.step < kFlatSteps || r.loss < flat_loss_) return;
     log_warning("the loss is {:.0f} after {} steps, that of a flat energy; if it stays there, {}", r.loss,
                 r.step, "start again with a smaller --lr or another --seed");
     warned_ = true;
@@ -45,7 +52,7 @@ class Display : public TrainObserver {
   static constexpr int64_t kFlatSteps = 150;  // most runs have left the flat start by then
   Progress progress_;
   double flat_loss_;
-  bool warned_ = false;
+  bool likelihood_, warned_ = false;
 };
 
 class Train : public Command {
@@ -62,6 +69,7 @@ class Train : public Command {
   void print_plan(const OptionSet& options, const Spec& spec, const Dataset& data) const;
   int work(const OptionSet& options, const SessionInput& input);
 
+  nlohmann::json defaults_;
   DataOptions data_;
   TrainOptions train_;
   EngineOptions engine_;
@@ -84,7 +92,7 @@ void Train::declare(OptionSet& options) {
   options
       .add("resume", resume_,
            "go on with this run; steps, lr*, warmup, clip, micro-batch, *-every, engine, device and threads "
-           "may change")
+           "may change, and ml-steps, ml-eps and ml-energy-l2")
       .meta("RUN")
       .command_line_only();
   options.add("stop-after", stop_after_, "save and stop after so many steps of this call; 0 = go to the end")
@@ -94,6 +102,7 @@ void Train::declare(OptionSet& options) {
   options.add("quiet", quiet_, "only warnings and errors on standard error").command_line_only();
   declare_engine_options(options, engine_, threads_);
   options.accept_config();
+  defaults_ = options.to_json();
 }
 
 // From what was given to all values: a preset for a new run, options.json for a resumed one.
@@ -101,7 +110,7 @@ void Train::resolve(OptionSet& options) {
   if (resume_.empty())
     apply_preset(options, train_, data_.source);
   else
-    apply_recorded(options, RunFolder::recorded_options(resume_), resume_ + "/options.json");
+    apply_recorded(options, RunFolder::recorded_options(resume_), defaults_, resume_ + "/options.json");
   if (data_.source.empty())
     fail_usage("name a data set or a path, as in --data fashion-mnist", "mdsm train: --data is missing");
   validate(train_);
@@ -111,8 +120,10 @@ void Train::resolve(OptionSet& options) {
 size_t Train::memory_need(const Spec& spec) const {
   constexpr int64_t kBatches = 8;  // held ready by the loader, clean and noisy ones in use
   const NativeMemory training = native_memory(spec, train_.micro()), preview = native_memory(spec, 10);
-  const auto batch = static_cast<size_t>(spec.input(train_.batch).count()) * sizeof(float);
-  return training.parameters + training.training + preview.parameters + preview.gradient + kBatches * batch;
+  const auto images = [&](int64_t n) { return static_cast<size_t>(spec.input(n).count()) * sizeof(float); };
+  const size_t chains = train_.keeps_chains() ? 2 * images(train_.ml.buffer) : 0;  // and as they were resumed
+  return training.parameters + training.training + preview.parameters + preview.gradient +
+         images(kBatches * train_.batch) + chains;
 }
 
 void Train::check_memory(const Spec& spec) const {
@@ -154,7 +165,7 @@ int Train::run(OptionSet& options) {
   RunFolder folder = resume_.empty() ? RunFolder::create(outdir_, name, options.to_json(), version_text())
                                      : RunFolder::open(resume_);
   const SessionInput input{folder, *engine,    *data,        preview,
-                           train_, data_.flip, data_.source, options_hash(options.to_json())};
+                           train_, data_.flip, data_.source, options_hash(options.to_json(), defaults_)};
   return work(options, input);
 }
 
@@ -182,7 +193,7 @@ int Train::work(const OptionSet& options, const SessionInput& input) {
   set_quiet(true);
   int64_t done = 0;
   try {
-    Display display(end, start.step, spec.input(1).count());
+    Display display(end, start.step, spec.input(1).count(), train_.objective == "ml");
     done = train(input, start, stop_after_, stop.flag(), display);
   } catch (const Error& error) {
     log_info("error: {}", error.what());  // for log.txt; main tells the user

@@ -21,6 +21,9 @@ enum class Purpose : uint32_t {
   check = 8,
   sampling = 9,
   hidden_pixels = 10,
+  likelihood_start = 11,  // noise that a chain of maximum-likelihood training starts from
+  likelihood_draw = 12,   // which chains take part in an update, and which of them start anew
+  likelihood_step = 13,   // noise of the Langevin steps
 };
 
 class RandomStream {

@@ -38,6 +38,11 @@ std::vector<float> read_state(const Engine& engine, StateVector which) {
   return values;
 }
 
+std::vector<float> difference(std::vector<float> a, const std::vector<float>& b) {
+  for (size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+  return a;
+}
+
 constexpr std::pair<StateVector, const char*> kStepped[] = {{StateVector::adam_m, "adam_m after a step"},
                                                             {StateVector::adam_v, "adam_v after a step"},
                                                             {StateVector::weights, "weights after a step"},
@@ -90,14 +95,12 @@ void CheckEngine::compare_energies(std::span<const float> tested, std::span<cons
 
 // A parameter whose gradient nearly cancels out cannot be right to the last digit of its own size, so its
 // difference is held against the size that float32 allows: at least kShare of an even share of the whole.
-void CheckEngine::compare_gradients() {
+void CheckEngine::compare_gradients(std::span<const float> a, std::span<const float> b) {
   constexpr double kShare = 1e-2;
-  const std::vector<float> a = read_state(*tested_, StateVector::gradient);
-  const std::vector<float> b = read_state(*reference_, StateVector::gradient);
   const double even = compare_values(b, b).reference / std::sqrt(static_cast<double>(b.size()));
   for (const ParameterInfo& info : layout_) {
-    const auto part = [&](const std::vector<float>& all) {
-      return std::span(all).subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.count));
+    const auto part = [&](std::span<const float> all) {
+      return all.subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.count));
     };
     compare("gradient of " + info.name, part(a), part(b), tolerance_.parameter,
             kShare * even * std::sqrt(static_cast<double>(info.count)));
@@ -129,7 +132,21 @@ void CheckEngine::objective_gradient_impl(ConstTensorView x, ConstTensorView noi
   reference_->objective_gradient(x, noisy, weight, other_residual, other_energy);
   compare_energies(energy, other_energy);
   compare("residual", residual, other_residual, tolerance_.residual);
-  compare_gradients();
+  compare_gradients(read_state(*tested_, StateVector::gradient),
+                    read_state(*reference_, StateVector::gradient));
+}
+
+void CheckEngine::energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
+                                       std::span<float> energy) {
+  std::vector<float> other(energy.size());
+  // Only what this call adds: energies of opposite weights cancel, some parameters' gradients altogether.
+  const std::vector<float> a = read_state(*tested_, StateVector::gradient),
+                           b = read_state(*reference_, StateVector::gradient);
+  tested_->energy_gradient(x, weight, energy);
+  reference_->energy_gradient(x, weight, other);
+  compare_energies(energy, other);
+  compare_gradients(difference(read_state(*tested_, StateVector::gradient), a),
+                    difference(read_state(*reference_, StateVector::gradient), b));
 }
 
 void CheckEngine::zero_gradient_impl() {

@@ -43,6 +43,8 @@ class CheckEngine : public Engine {
   void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override;
   void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                                std::span<float> residual, std::span<float> energy) override;
+  void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
+                            std::span<float> energy) override;
   void zero_gradient_impl() override;
   double gradient_norm_impl() override;
   void optimiser_step_impl(const AdamStep& step) override;
@@ -53,7 +55,7 @@ class CheckEngine : public Engine {
   void compare(const std::string& what, std::span<const float> tested, std::span<const float> reference,
                double tolerance, double least_scale = 0);
   void record(const Difference& difference);
-  void compare_gradients();
+  void compare_gradients(std::span<const float> tested, std::span<const float> reference);
 
   std::unique_ptr<Engine> tested_, reference_;
   CheckTolerance tolerance_;

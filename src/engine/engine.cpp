@@ -46,6 +46,15 @@ void Engine::objective_gradient(ConstTensorView x, ConstTensorView noisy, std::s
   objective_gradient_impl(x, noisy, weight, residual, energy);
 }
 
+void Engine::energy_gradient(ConstTensorView x, std::span<const float> weight, std::span<float> energy) {
+  check_images(x, "x");
+  check_count(weight.size(), x.shape.n, "weight");
+  check_count(energy.size(), x.shape.n, "energy");
+  if (find_non_finite(weight) >= 0)
+    fail("this is a bug in the caller", "a weight of an energy is not finite");
+  energy_gradient_impl(x, weight, energy);
+}
+
 void Engine::read(StateVector which, std::span<float> out) const {
   check_count(out.size(), parameter_count(spec_), "state vector");
   read_impl(which, out);

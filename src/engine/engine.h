@@ -51,6 +51,9 @@ class Engine {
   void objective_gradient(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                           std::span<float> residual, std::span<float> energy);
 
+  // Adds sum_n weight_n dE(x_n)/dtheta to the gradient vector; energy: (N) gets E(x). For maximum likelihood.
+  void energy_gradient(ConstTensorView x, std::span<const float> weight, std::span<float> energy);
+
   void zero_gradient() { zero_gradient_impl(); }
   double gradient_norm() { return gradient_norm_impl(); }  // NaN or infinity when a value is
   void optimiser_step(const AdamStep& step) { optimiser_step_impl(step); }
@@ -66,6 +69,8 @@ class Engine {
   virtual void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy,
                                        std::span<const float> weight, std::span<float> residual,
                                        std::span<float> energy) = 0;
+  virtual void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
+                                    std::span<float> energy) = 0;
   virtual void zero_gradient_impl() = 0;
   virtual double gradient_norm_impl() = 0;
   virtual void optimiser_step_impl(const AdamStep& step) = 0;

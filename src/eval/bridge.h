@@ -48,6 +48,9 @@ class BridgeEngine : public Engine {
                                std::span<float>) override {
     fail_training();
   }
+  void energy_gradient_impl(ConstTensorView, std::span<const float>, std::span<float>) override {
+    fail_training();
+  }
   void zero_gradient_impl() override { fail_training(); }
   double gradient_norm_impl() override { fail_training(); }
   void optimiser_step_impl(const AdamStep&) override { fail_training(); }

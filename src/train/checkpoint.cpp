@@ -20,6 +20,8 @@ constexpr Part kParts[] = {{StateVector::weights, "weights"},
                            {StateVector::adam_m, "adam_m"},
                            {StateVector::adam_v, "adam_v"}};
 
+constexpr const char* kChains = "chains";
+
 std::vector<float> read_part(const Engine& engine, StateVector which) {
   std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
   engine.read(which, values);
@@ -64,6 +66,18 @@ void load_part(const SafetensorsFile& file, const Part& part, Engine& engine) {
   engine.write(part.which, values);
 }
 
+std::vector<float> load_chains(const SafetensorsFile& file, const Shape& image) {
+  const auto* entry = file.find(kChains);
+  if (!entry) return {};
+  const std::vector<int64_t> wanted = {image.c, image.h, image.w};
+  if (entry->dtype != "F32" || entry->shape.size() != 4 ||
+      !std::equal(wanted.begin(), wanted.end(), entry->shape.begin() + 1))
+    damaged(file.path(), "the chains have another shape or type");
+  std::vector<float> values = file.read(*entry);
+  if (find_non_finite(values) >= 0) damaged(file.path(), "the chains are not all finite");
+  return values;
+}
+
 }  // namespace
 
 void save_state(const fs::path& path, const Engine& engine, const StateHead& head) {
@@ -75,6 +89,11 @@ void save_state(const fs::path& path, const Engine& engine, const StateHead& hea
     for (const ParameterInfo& info : layout)
       tensors.push_back({fmt::format("{}.{}", part.name, info.name), info.shape,
                          std::span(vectors.back()).subspan(info.offset, info.count)});
+  }
+  if (!head.chains.empty()) {
+    const Shape image = engine.spec().input(1);
+    const auto count = static_cast<int64_t>(head.chains.size()) / image.count();
+    tensors.push_back({kChains, {count, image.c, image.h, image.w}, head.chains});
   }
   write_safetensors(path, tensors,
                     {{"mdsm_state", head_json(head).dump()}, {"spec", to_json(engine.spec()).dump()}});
@@ -96,6 +115,7 @@ StateHead load_state(const fs::path& path, Engine& engine) {
     damaged(path, error.what());
   }
   for (const Part& part : kParts) load_part(file, part, engine);
+  head.chains = load_chains(file, engine.spec().input(1));
   return head;
 }
 

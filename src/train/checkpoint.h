@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/files.h"
 #include "engine/engine.h"
@@ -17,10 +18,11 @@ struct StateHead {
   StatsMeter meter;
   int64_t seed = 0;
   std::string options_hash;
-  int64_t data_size = 0;  // images of the data set, to notice when it is another one
+  int64_t data_size = 0;      // images of the data set, to notice when it is another one
+  std::vector<float> chains;  // of maximum likelihood, image after image; empty where none are kept
 };
 
-// Weights, average and Adam's two moments of the engine, with the head in the metadata.
+// Weights, average and Adam's two moments of the engine and the chains, with the head in the metadata.
 void save_state(const fs::path& path, const Engine& engine, const StateHead& head);
 
 // Puts the vectors into the engine and returns the head. The network of the file must be the engine's.

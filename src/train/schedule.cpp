@@ -8,14 +8,14 @@
 
 namespace mdsm {
 
-void validate(const ScheduleOptions& options) {
+void validate(const RateOptions& options) {
   if (options.kind != "cosine" && options.kind != "step" && options.kind != "constant")
     fail_usage("choose cosine, step or constant", "learning-rate schedule '{}' does not exist", options.kind);
   if (options.kind == "cosine" && options.lr_final > options.lr)
     fail_usage("give a smaller --lr-final", "--lr-final {} is above --lr {}", options.lr_final, options.lr);
 }
 
-double learning_rate(const ScheduleOptions& options, int64_t step) {
+double learning_rate(const RateOptions& options, int64_t step) {
   double lr = options.lr;
   if (options.kind == "cosine") {
     const double place = static_cast<double>(step) / static_cast<double>(options.steps);

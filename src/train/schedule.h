@@ -6,7 +6,7 @@
 
 namespace mdsm {
 
-struct ScheduleOptions {
+struct RateOptions {
   std::string kind = "cosine";  // cosine, step, constant
   double lr = 1e-4;
   double lr_final = 1e-6;   // where cosine ends
@@ -14,12 +14,12 @@ struct ScheduleOptions {
   int64_t warmup = 0;       // updates over which the rate rises linearly from lr/warmup
 };
 
-void validate(const ScheduleOptions& options);  // throws usage errors
+void validate(const RateOptions& options);  // throws usage errors
 
 // Rate of the update number `step`, 0 for the first.
 //   cosine: lr_final + (lr - lr_final) (1 + cos(pi step / steps)) / 2
 //   step:   lr divided by 10 after every sixth of the run (the authors' "exp")
-double learning_rate(const ScheduleOptions& options, int64_t step);
+double learning_rate(const RateOptions& options, int64_t step);
 
 // Decay of the weights' moving average at update number `step`: min(decay, (1 + step) / (10 + step)). The
 // second term keeps the random initial weights out of the average of a young run.

@@ -1,5 +1,6 @@
 #include "train/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -20,35 +21,40 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+json noise_info(const NoiseOptions& options) {
+  json noise = {{"kind", options.kind}, {"weight_power", options.weight_power}};
+  if (options.kind == "single")
+    noise["sigma"] = options.sigma;
+  else
+    noise.update({{"sigma_min", options.sigma_min}, {"sigma_max", options.sigma_max}});
+  return noise;
+}
+
+// The paper's annealing: hot enough for noise of size 1, then exponentially to T = 1, then linearly to 0,
+// then one jump. Temperatures and step are for sigma0 = 0.1 and go with it. A density that was learned at one
+// level, or by maximum likelihood at T = 1, is sampled at T = 1.
+json sampling_info(const TrainOptions& o) {
+  const bool one_temperature = o.objective != "mdsm";
+  const double hot = one_temperature ? 1 : std::max(1.0, std::pow(1 / o.sigma0, 2));
+  return {{"sampler", "annealed"},
+          {"eps", o.sigma0 / 5},
+          {"start", "0.5 + n"},
+          {"temperature", {hot, 1}},
+          {"steps_hot", one_temperature ? 1000 : 500},
+          {"steps_cool", one_temperature ? 0 : 2000},
+          {"steps_end", one_temperature ? 0 : 200},
+          {"denoise", true}};
+}
+
 // What later commands need to know; nothing of the clock, so that equal runs give equal files.
 json model_info(const SessionInput& in, const StateHead& head, const char* kind) {
   const TrainOptions& o = in.options;
-  json noise = {{"kind", o.noise.kind}, {"weight_power", o.noise.weight_power}};
-  if (o.noise.kind == "single")
-    noise["sigma"] = o.noise.sigma;
-  else
-    noise.update({{"sigma_min", o.noise.sigma_min}, {"sigma_max", o.noise.sigma_max}});
-  return {{"preset", o.preset},
-          {"trained",
-           {{"data", in.data_name},
-            {"images", in.data.size()},
-            {"step", head.step},
-            {"steps", o.schedule.steps},
-            {"batch", o.batch},
-            {"seed", o.seed},
-            {"noise", noise},
-            {"loss", head.meter.last_mean()},
-            {"kind", kind}}},
-          // The paper's annealing: hot, then exponentially to T = 1, then linearly to 0, then one jump.
-          {"sampling",
-           {{"sampler", "annealed"},
-            {"eps", 0.02},
-            {"start", "0.5 + n"},
-            {"temperature", {100, 1}},
-            {"steps_hot", 500},
-            {"steps_cool", 2000},
-            {"steps_end", 200},
-            {"denoise", true}}}};
+  json trained = {{"data", in.data_name}, {"images", in.data.size()},       {"objective", o.objective},
+                  {"step", head.step},    {"steps", o.schedule.steps},      {"batch", o.batch},
+                  {"seed", o.seed},       {"loss", head.meter.last_mean()}, {"kind", kind}};
+  if (o.objective != "ml") trained["noise"] = noise_info(o.noise);
+  if (o.importance != "none") trained["importance"] = o.importance;
+  return {{"preset", o.preset}, {"trained", trained}, {"sampling", sampling_info(o)}};
 }
 
 void save_model_file(const SessionInput& in, const StateHead& head, StateVector which, const fs::path& path) {
@@ -81,18 +87,22 @@ void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats)
       weights_bad ? ", weights not finite either" : "");
 }
 
+// An event file has no way to say that there is no such number.
 EventFile::Scalars scalars(const StatsRecord& r) {
-  return {{"loss/mean", r.loss},
-          {"loss/last", r.loss_last},
-          {"loss/quarter1", r.loss_quarters[0]},
-          {"loss/quarter2", r.loss_quarters[1]},
-          {"loss/quarter3", r.loss_quarters[2]},
-          {"loss/quarter4", r.loss_quarters[3]},
-          {"energy/data", r.energy_data},
-          {"energy/noise", r.energy_noise},
-          {"train/grad_norm", r.grad_norm},
-          {"train/lr", r.lr},
-          {"train/images_per_s", r.images_per_s}};
+  EventFile::Scalars all = {{"loss/mean", r.loss},
+                            {"loss/last", r.loss_last},
+                            {"loss/quarter1", r.loss_quarters[0]},
+                            {"loss/quarter2", r.loss_quarters[1]},
+                            {"loss/quarter3", r.loss_quarters[2]},
+                            {"loss/quarter4", r.loss_quarters[3]},
+                            {"energy/data", r.energy_data},
+                            {"energy/noise", r.energy_noise},
+                            {"train/grad_norm", r.grad_norm},
+                            {"train/lr", r.lr},
+                            {"train/images_per_s", r.images_per_s},
+                            {"train/importance_effective", r.effective}};
+  std::erase_if(all, [](const auto& scalar) { return std::isnan(scalar.second); });
+  return all;
 }
 
 }  // namespace
@@ -110,6 +120,9 @@ StateHead resume_state(const SessionInput& in) {
     if (head.data_size != in.data.size())
       fail("give it the same data", "the data now has {} images, the run was started with {}", in.data.size(),
            head.data_size);
+    if (in.options.keeps_chains() == head.chains.empty())
+      fail("the file is damaged or belongs to another run", "{}: its chains are {}",
+           in.folder.state().string(), head.chains.empty() ? "missing" : "not of this run");
   }
   cut_stats(in.folder.stats(), head.step);
   return head;
@@ -123,7 +136,7 @@ int64_t train(const SessionInput& in, const StateHead& start, int64_t stop_after
   int64_t saved_step = start.step;
   StatsFile stats(in.folder.stats());
   EventFile events(in.folder.path(), unix_time(), start.step);
-  Trainer trainer(in.engine, in.data, o, in.flip, start.step, observer);
+  Trainer trainer(in.engine, in.data, o, in.flip, start.step, head.chains, observer);
   if (!fs::exists(in.folder.state())) checkpoint(in, head, stats);
 
   const auto begin = Clock::now();

@@ -24,17 +24,19 @@ double number_or_nan(const json& value) {
 
 json to_json(const StatsRecord& r) {
   // An ordered list of pairs would need another json type; alphabetical order is good enough for machines.
-  return {{"step", r.step},
-          {"loss", r.loss},
-          {"loss_last", r.loss_last},
-          {"loss_quarters", r.loss_quarters},
-          {"energy_data", r.energy_data},
-          {"energy_noise", r.energy_noise},
-          {"grad_norm", r.grad_norm},
-          {"lr", r.lr},
-          {"images_per_s", r.images_per_s},
-          {"seconds", r.seconds},
-          {"time", r.time}};
+  json line = {{"step", r.step},
+               {"loss", r.loss},
+               {"loss_last", r.loss_last},
+               {"loss_quarters", r.loss_quarters},
+               {"energy_data", r.energy_data},
+               {"energy_noise", r.energy_noise},
+               {"grad_norm", r.grad_norm},
+               {"lr", r.lr},
+               {"images_per_s", r.images_per_s},
+               {"seconds", r.seconds},
+               {"time", r.time}};
+  if (!std::isnan(r.effective)) line["importance_effective"] = r.effective;
+  return line;
 }
 
 void StatsMeter::add(const StepResult& result) {
@@ -55,6 +57,7 @@ StatsRecord StatsMeter::take(int64_t step) {
   record.energy_noise = last_.energy_noise;
   record.grad_norm = last_.grad_norm;
   record.lr = last_.lr;
+  record.effective = last_.effective;
   *this = StatsMeter();
   last_mean_ = record.loss;
   return record;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,12 +13,14 @@
 namespace mdsm {
 
 struct StepResult {
-  double loss = 0;  // normalised, mean over the batch
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double loss = 0;  // normalised, mean over the batch; of ml the difference of mean energies
   std::array<double, 4>
       quarters{};           // the same over each quarter of the noise levels, lowest first; NaN if empty
-  double energy_noise = 0;  // mean E of the noisy batch, before the update
+  double energy_noise = 0;  // mean E of the noisy batch, before the update; of ml that of the model's samples
   double energy_data = 0;   // mean E of the clean batch; only on steps that asked for it
-  double grad_norm = 0;     // before clipping
+  double effective = kNone;  // share of the batch that counts under importance weights
+  double grad_norm = 0;      // before clipping
   double lr = 0;
   bool applied = false;  // false: loss or gradient was not finite and nothing was updated
 };
@@ -28,6 +31,7 @@ struct StatsRecord {
   double loss_last = 0;  // of the last step alone
   std::array<double, 4> loss_quarters{};
   double energy_data = 0, energy_noise = 0, grad_norm = 0, lr = 0;  // of the last step
+  double effective = StepResult::kNone;                             // the same; written where there is one
   double images_per_s = 0, seconds = 0, time = 0;  // wall clock: the only fields a resume changes
 };
 

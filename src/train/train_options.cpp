@@ -38,10 +38,55 @@ const std::map<std::string, Preset>& presets() {
 // What a resumed run may change. All else would make it another run.
 bool may_change(const std::string& name) {
   static const std::vector<std::string> names = {
-      "steps",          "lr",          "lr-final",    "lr-schedule", "warmup",
-      "clip",           "micro-batch", "stats-every", "save-every",  "preview-every",
-      "snapshot-every", "engine",      "device",      "exact",       "threads"};
+      "steps",       "lr",          "lr-final",   "lr-schedule",   "warmup",         "clip",
+      "micro-batch", "stats-every", "save-every", "preview-every", "snapshot-every", "engine",
+      "device",      "exact",       "threads",    "ml-steps",      "ml-eps",         "ml-energy-l2"};
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What the fingerprint of the first version was taken of. It stays as it is; newer options are told by not
+// being here.
+bool of_first_version(const std::string& name) {
+  static const std::vector<std::string> names = {
+      "batch", "beta1",     "beta2",     "colour", "crop",   "data",         "desc",   "ema",    "flip",
+      "head",  "limit",     "net",       "noise",  "outdir", "pad",          "preset", "resize", "seed",
+      "sigma", "sigma-max", "sigma-min", "sigma0", "split",  "weight-power", "width"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+using Names = std::vector<const char*>;
+const Names kNoiseNames = {"noise", "sigma-min", "sigma-max", "sigma", "weight-power", "importance"};
+const Names kLikelihoodNames = {"ml-steps", "ml-eps", "ml-chains", "ml-buffer", "ml-restart", "ml-energy-l2"};
+
+void refuse_given(const OptionSet& set, const Names& names, const std::string& objective) {
+  for (const char* name : names)
+    if (set.given(name)) fail_usage("leave it out", "--{} means nothing to --objective {}", name, objective);
+}
+
+// What an objective implies for options that were not given, and what it cannot go with.
+void apply_objective(OptionSet& set, const TrainOptions& options) {
+  if (options.objective == "ml") return refuse_given(set, kNoiseNames, "ml");
+  refuse_given(set, kLikelihoodNames, options.objective);
+  if (options.objective == "single") {
+    if (set.given("noise") && options.noise.kind != "single")
+      fail_usage("leave --noise out", "--noise {} is not what --objective single trains with",
+                 options.noise.kind);
+    set.set_default("noise", "single");
+    // One level is the kernel itself (the paper's L_DSM): the density is that of data with this noise.
+    set.set_default("sigma0", fmt::format("{}", options.noise.sigma));
+  }
+  const char* single = options.objective == "single" ? "--objective single" : "--noise single";
+  if (options.noise.kind == "single" && (set.given("sigma-min") || set.given("sigma-max")))
+    fail_usage("give its level with --sigma", "--sigma-min and --sigma-max mean nothing to {}", single);
+  if (options.noise.kind != "single" && set.given("sigma"))
+    fail_usage("give --sigma-min and --sigma-max, or --objective single",
+               "--sigma means nothing to --noise {}", options.noise.kind);
+}
+
+void validate_likelihood(const TrainOptions& options) {
+  if (!options.keeps_chains() || options.ml.buffer >= options.batch) return;
+  fail_usage(fmt::format("give --ml-buffer {} or more, or a smaller --batch", options.batch),
+             "--ml-buffer {} is less than --batch {}", options.ml.buffer, options.batch);
 }
 
 }  // namespace
@@ -55,13 +100,31 @@ void declare_train_options(OptionSet& set, TrainOptions& o) {
   set.add("head", o.head, "last layer").choices({"quadratic", "linear"});
   set.add("sigma0", o.sigma0, "width of the Gaussian that smooths the data").above(0);
 
+  set.group("Objective");
+  set.add("objective", o.objective,
+          "mdsm: denoising at many noise levels; single: at the one of --sigma; ml: maximum likelihood")
+      .choices({"mdsm", "single", "ml"});
+  set.add("importance", o.importance,
+          "batch: weigh each noisy image by how likely its origin is under sigma0, among the batch")
+      .choices({"none", "batch"});
+  set.add("ml-steps", o.ml.steps, "ml: Langevin steps of an update").range(1, 1e6);
+  set.add("ml-eps", o.ml.eps, "ml: step size, x - eps²/2 grad_x + eps n").range(1e-6, 100);
+  set.add("ml-chains", o.ml.chains, "ml: chains go on from the last update, or start from noise in each")
+      .choices({"persistent", "noise"});
+  set.add("ml-buffer", o.ml.buffer, "ml: persistent chains kept, of which an update takes a batch")
+      .range(1, 1 << 24);
+  set.add("ml-restart", o.ml.restart, "ml: share of an update's chains that start from noise again")
+      .range(0, 1);
+  set.add("ml-energy-l2", o.ml.energy_l2, "ml: weight of the mean E² of data and samples, added to the loss")
+      .range(0);
+
   set.group("Noise");
   set.add("noise", o.noise.kind,
           "how noise levels are spread over a batch; as in the paper for its data sets")
       .choices({"geometric", "linear", "single"});
   set.add("sigma-min", o.noise.sigma_min, "lowest noise level").range(1e-6, 1e3);
   set.add("sigma-max", o.noise.sigma_max, "highest noise level").range(1e-6, 1e3);
-  set.add("sigma", o.noise.sigma, "the one level of --noise single").range(1e-6, 1e3);
+  set.add("sigma", o.noise.sigma, "the one level of --objective single").range(1e-6, 1e3);
   set.add("weight-power", o.noise.weight_power, "p of the objective's weight sigma^-p").range(0, 4);
 
   set.group("Training");
@@ -90,6 +153,7 @@ void declare_train_options(OptionSet& set, TrainOptions& o) {
 
 void validate(const TrainOptions& options) {
   validate(options.noise);
+  validate_likelihood(options);
   validate(options.schedule);
 }
 
@@ -105,11 +169,7 @@ void apply_preset(OptionSet& set, const TrainOptions& options, const std::string
   } else if (const auto named = presets().find(data.substr(0, data.find(':'))); named != presets().end()) {
     apply(named->second.noise);
   }
-  if (options.noise.kind == "single" && (set.given("sigma-min") || set.given("sigma-max")))
-    fail_usage("give its level with --sigma", "--sigma-min and --sigma-max mean nothing to --noise single");
-  if (options.noise.kind != "single" && set.given("sigma"))
-    fail_usage("give --sigma-min and --sigma-max, or --noise single", "--sigma means nothing to --noise {}",
-               options.noise.kind);
+  apply_objective(set, options);
 }
 
 Spec make_spec(const TrainOptions& options, const Shape& image) {
@@ -133,25 +193,31 @@ Spec make_spec(const TrainOptions& options, const Shape& image) {
   return spec;
 }
 
-void apply_recorded(OptionSet& set, const json& recorded, const std::string& where) {
+void apply_recorded(OptionSet& set, const json& recorded, const json& defaults, const std::string& where) {
   const json now = set.to_json();
+  const json objective = recorded.value("objective", json("mdsm"));
+  if (objective != "ml")
+    refuse_given(set, kLikelihoodNames, objective.is_string() ? objective.get<std::string>() : "mdsm");
   json changes = json::object();
   for (const std::string& name : set.given_names()) {
     if (!now.contains(name)) continue;  // command line only
-    if (recorded.contains(name) && recorded.at(name) == now.at(name)) continue;
+    const json& had = recorded.contains(name) ? recorded.at(name) : defaults.at(name);
+    if (had == now.at(name)) continue;
     if (!may_change(name))
       fail_usage("start a new run for that", "--{} cannot change on resume: the run has {}, asked for {}",
-                 name, recorded.contains(name) ? recorded.at(name).dump() : "none", now.at(name).dump());
+                 name, had.dump(), now.at(name).dump());
     changes[name] = now.at(name);
   }
   set.from_json(recorded, where);
   set.from_json(changes, where);
 }
 
-std::string options_hash(const json& resolved) {
+std::string options_hash(const json& resolved, const json& defaults) {
   json fixed = json::object();
-  for (const auto& [name, value] : resolved.items())
-    if (!may_change(name)) fixed[name] = value;
+  for (const auto& [name, value] : resolved.items()) {
+    const bool as_before = !of_first_version(name) && defaults.contains(name) && defaults.at(name) == value;
+    if (!may_change(name) && !as_before) fixed[name] = value;
+  }
   uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
   for (const char c : fixed.dump()) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
   return fmt::format("{:016x}", hash);

@@ -82,9 +82,12 @@ class Bench(unittest.TestCase):
             self.assertEqual(values["steps"], [])
 
     def test_without_a_peer(self):
-        code, printed, errors = bench(*TINY, "--no-peer", "--json")
+        code, printed, errors = bench(*TINY, "--no-peer", "--likelihood", "--json")
         self.assertEqual(code, 0, errors)
         values = json.loads(printed)
+        self.assertEqual(len(values["steps"][0]["likelihood"]["seconds"]), 2)
+        self.assertGreater(values["steps"][0]["likelihood_over_ours"], 2)  # 30 Langevin steps in every update
+        self.assertIsNone(values["steps"][1]["likelihood"])
         self.assertIsNone(values["steps"][0]["peer"])
         self.assertEqual(values["verifications"][0]["reference"], "generic")
 

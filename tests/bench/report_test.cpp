@@ -60,6 +60,17 @@ TEST(Report, TablesHoldWhatWasMeasured) {
     EXPECT_NE(page.find(wanted), std::string::npos) << wanted << " is missing in\n" << page;
 }
 
+TEST(Report, MaximumLikelihoodHasItsRowWhereItWasMeasured) {
+  BenchResult result = sample();
+  EXPECT_EQ(markdown(result, kMachine).find("maximum likelihood"), std::string::npos);
+  EXPECT_TRUE(to_json(result, kMachine).at("steps")[0].at("likelihood").is_null());
+  result.steps[0].likelihood = timing({22, 21, 23}, 1e9);
+  const std::string page = markdown(result, kMachine);
+  EXPECT_NE(page.find("maximum likelihood with 30 Langevin steps"), std::string::npos) << page;
+  EXPECT_NE(page.find("11.00x"), std::string::npos) << page;
+  EXPECT_EQ(to_json(result, kMachine).at("steps")[0].at("likelihood_over_ours"), 11);
+}
+
 TEST(Report, DamagedResultsShow) {
   BenchResult result = sample();
   result.verifications[0].differences[1].relative = 0.5;

@@ -68,6 +68,20 @@ TEST_F(CheckEngineTest, AgreementIsSilent) {
     EXPECT_TRUE(seen.contains("gradient of " + info.name)) << info.name;
 }
 
+TEST_F(CheckEngineTest, AWrongEnergyGradientIsFound) {
+  const std::vector<float> weight{1.0f, -0.5f};
+  CheckEngine right = make({}), wrong = make({.parameter = "lq.bias", .factor = 1.5});
+  EXPECT_NO_THROW(right.energy_gradient(batch_.noisy, weight, energy_));
+  // What cancels leaves rounding behind, which is no difference.
+  EXPECT_NO_THROW(right.energy_gradient(batch_.noisy, std::vector<float>{-1.0f, 0.5f}, energy_));
+  wrong.set_throwing(false);
+  wrong.energy_gradient(batch_.noisy, weight, energy_);
+  Names names;
+  for (const Difference& d : wrong.worst())
+    if (!d.ok()) names.insert(d.what);
+  EXPECT_TRUE(names.contains("gradient of lq.bias"));
+}
+
 TEST_F(CheckEngineTest, OneWrongValueOfOneGradientIsFound) {
   // The largest value of each parameter's gradient, as the smallest ones are below what float32 can tell.
   CheckEngine engine = make({});

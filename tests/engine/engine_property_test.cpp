@@ -49,7 +49,11 @@ std::vector<float> state(const Engine& engine, StateVector which) {
 
 struct Expected {
   Vector energy, residual, grad_x, gradient;
+  Vector energy_gradient;  // of sum_i kEnergyWeights_i E(noisy_i)
 };
+
+// Both signs, as maximum likelihood has them.
+constexpr float kEnergyWeights[kImages] = {0.5f, -0.75f, 0.125f};
 
 // From the reference, once for all engines: it takes longer than they do.
 const Expected& expected(const Spec& spec, const Parameters& parameters, const Batch& batch) {
@@ -59,12 +63,14 @@ const Expected& expected(const Spec& spec, const Parameters& parameters, const B
   if (!is_new) return e;
   const Reference reference(spec, parameters.values());
   e.gradient.resize(parameters.values().size());
+  e.energy_gradient.resize(parameters.values().size());
   for (int64_t i = 0; i < kImages; ++i) {
     const Map noisy = map_of(batch.noisy, i);
     const Objective o = reference.objective(
         map_of(batch.x, i), noisy, static_cast<double>(batch.weight[static_cast<size_t>(i)]), e.gradient);
     e.energy.push_back(o.energy);
     e.residual.push_back(o.residual);
+    reference.energy_gradient(noisy, static_cast<double>(kEnergyWeights[i]), e.energy_gradient);
     const Map g = reference.grad_x(noisy);
     e.grad_x.insert(e.grad_x.end(), g.v.begin(), g.v.end());
   }
@@ -116,13 +122,49 @@ class EngineProperty : public testing::TestWithParam<Case> {
 };
 
 TEST_P(EngineProperty, AgreesWithTheReference) {
-  const auto& [energy, residual, grad_x, gradient] = expected(spec_, parameters_, batch_);
+  const auto& [energy, residual, grad_x, gradient, unused] = expected(spec_, parameters_, batch_);
   const Results found = evaluate(*engine_, batch_.x, batch_.noisy, batch_.weight);
   EXPECT_LT(energy_error(energies(batch_.noisy), energy), 1e-5);
   EXPECT_LT(energy_error(found.energy, energy), 1e-5);
   EXPECT_LT(relative_error(found.grad_x.values(), grad_x), 1e-4);
   EXPECT_LT(relative_error(found.residual, residual), 1e-5);
   expect_gradient(found.gradient, gradient);
+}
+
+TEST_P(EngineProperty, EnergyGradientAgreesWithTheReferenceAndAddsUp) {
+  const Expected& wanted = expected(spec_, parameters_, batch_);
+  const std::span<const float> weight(kEnergyWeights);
+  std::vector<float> energy(kImages);
+  engine_->zero_gradient();
+  engine_->energy_gradient(batch_.noisy, weight, energy);
+  expect_gradient(state(*engine_, StateVector::gradient), wanted.energy_gradient);
+  EXPECT_LT(energy_error(energy, wanted.energy), 1e-5);
+
+  // On top of it the objective's gradient, and in between another mode that uses the same memory.
+  const Results objective = evaluate(*engine_, batch_.x, batch_.noisy, batch_.weight);
+  for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 1}, {1, 2}})
+    engine_->energy_gradient(batch_.noisy.view().images(first, count),
+                             weight.subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
+                             std::span(energy).first(static_cast<size_t>(count)));
+  std::vector<float> rest = state(*engine_, StateVector::gradient);
+  for (size_t i = 0; i < rest.size(); ++i) rest[i] -= objective.gradient[i];
+  EXPECT_LT(norm_of_difference(rest, wanted.energy_gradient),
+            1e-4 * (norm(wanted.energy_gradient) + norm(wanted.gradient)));
+}
+
+// Many images take other ways through the native engine, also here.
+TEST_P(EngineProperty, EnergyGradientOfManyImages) {
+  constexpr int64_t kTimes = 16;
+  Tensor many(spec_.input(kTimes * kImages));
+  std::vector<float> weight(static_cast<size_t>(kTimes * kImages)), energy(weight.size());
+  for (int64_t i = 0; i < kTimes * kImages; ++i) {
+    std::ranges::copy(std::as_const(batch_.noisy).view().image(i % kImages), many.view().image(i).begin());
+    weight[static_cast<size_t>(i)] = kEnergyWeights[i % kImages] / static_cast<float>(kTimes);
+  }
+  engine_->zero_gradient();
+  engine_->energy_gradient(many, weight, energy);
+  expect_gradient(state(*engine_, StateVector::gradient),
+                  expected(spec_, parameters_, batch_).energy_gradient);
 }
 
 // The native engine takes other ways where there are many images; here the same ones over and over.

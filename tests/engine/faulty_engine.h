@@ -36,12 +36,12 @@ class FaultyEngine : public Engine {
   void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                                std::span<float> residual, std::span<float> energy) override {
     real_->objective_gradient(x, noisy, weight, residual, energy);
-    if (fault_.parameter.empty()) return;
-    auto gradient = state(StateVector::gradient);
-    const Parameters names(spec());
-    float& value = gradient[static_cast<size_t>(names.info(fault_.parameter).offset + fault_.index)];
-    value = static_cast<float>(static_cast<double>(value) * fault_.factor);
-    real_->write(StateVector::gradient, gradient);
+    spoil_gradient();
+  }
+  void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
+                            std::span<float> energy) override {
+    real_->energy_gradient(x, weight, energy);
+    spoil_gradient();
   }
   void zero_gradient_impl() override { real_->zero_gradient(); }
   double gradient_norm_impl() override { return real_->gradient_norm(); }
@@ -52,6 +52,15 @@ class FaultyEngine : public Engine {
   }
   void read_impl(StateVector which, std::span<float> out) const override { real_->read(which, out); }
   void write_impl(StateVector which, std::span<const float> values) override { real_->write(which, values); }
+
+  void spoil_gradient() {
+    if (fault_.parameter.empty()) return;
+    auto gradient = state(StateVector::gradient);
+    const Parameters names(spec());
+    float& value = gradient[static_cast<size_t>(names.info(fault_.parameter).offset + fault_.index)];
+    value = static_cast<float>(static_cast<double>(value) * fault_.factor);
+    real_->write(StateVector::gradient, gradient);
+  }
 
   std::vector<float> state(StateVector which) const {
     std::vector<float> values(static_cast<size_t>(parameter_count(spec())));

@@ -148,6 +148,16 @@ Objective Reference::objective(const Map& x, const Map& noisy, double weight, Ve
   return result;
 }
 
+double Reference::energy_gradient(const Map& x, double weight, Vector& gradient) const {
+  Tape tape;
+  const double e = forward(x, tape);
+  backward(tape);
+  Vector plain(gradient.size());
+  first_order(tape, plain);
+  for (size_t i = 0; i < plain.size(); ++i) gradient[i] += weight * plain[i];
+  return e;
+}
+
 // Pass 1.
 double Reference::forward(const Map& x, Tape& tape) const {
   tape.x = x;
@@ -201,6 +211,39 @@ Map Reference::backward(Tape& tape) const {
   }
   tape.delta[0] = delta;
   return convolve_transposed(delta, at("conv1.conv.weight"), spec_.channels, 3);
+}
+
+// The derivative of E by every parameter, from what passes 1 and 2 left behind.
+void Reference::first_order(const Tape& tape, Vector& gradient) const {
+  const Map& h = tape.last;
+  if (spec_.head == Head::linear) {
+    for (size_t i = 0; i < h.v.size(); ++i) in(gradient, "ln.weight")[i] += elu(h.v[i]);
+    in(gradient, "ln.bias")[0] += 1;
+  } else {
+    const double p = dot(at("ln1.weight"), h.v) + at("ln1.bias")[0];
+    const double q = dot(at("ln2.weight"), h.v) + at("ln2.bias")[0];
+    for (size_t i = 0; i < h.v.size(); ++i) {
+      in(gradient, "ln1.weight")[i] += q * h.v[i];
+      in(gradient, "ln2.weight")[i] += p * h.v[i];
+      in(gradient, "lq.weight")[i] += h.v[i] * h.v[i];
+    }
+    in(gradient, "ln1.bias")[0] += q;
+    in(gradient, "ln2.bias")[0] += p;
+    in(gradient, "lq.bias")[0] += 1;
+  }
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& block = blocks_[i];
+    const BlockTape& t = tape.blocks[i];
+    const Map& delta = tape.delta[i + 1];
+    const Map full = block.down ? pool_transposed(delta) : delta;
+    add_weight_gradient(t.a, t.delta_u, 3, in(gradient, conv_1(block) + ".weight"));
+    add_weight_gradient(t.b, full, 3, in(gradient, conv_2(block) + ".weight"));
+    add_bias_gradient(full, in(gradient, conv_2(block) + ".bias"));
+    add_weight_gradient(block.down ? pool(t.h) : t.h, delta, 1, in(gradient, shortcut(block) + ".weight"));
+    add_bias_gradient(delta, in(gradient, shortcut(block) + ".bias"));
+  }
+  add_weight_gradient(tape.x, tape.delta[0], 3, in(gradient, "conv1.conv.weight"));
+  add_bias_gradient(tape.delta[0], in(gradient, "conv1.conv.bias"));
 }
 
 // Pass 3: derivative of everything along v, without biases. Returns that of E.

@@ -43,6 +43,8 @@ class Reference {
 
   double energy(const Map& x) const;
   Map grad_x(const Map& x) const;  // +dE/dx
+  // Returns E; weight dE/dparameters is added to gradient.
+  double energy_gradient(const Map& x, double weight, Vector& gradient) const;
   // weight ‖x - noisy + sigma0² grad_x(noisy)‖²; its derivative by the parameters is added to gradient.
   Objective objective(const Map& x, const Map& noisy, double weight, Vector& gradient) const;
 
@@ -61,6 +63,7 @@ class Reference {
 
   double forward(const Map& x, Tape& tape) const;
   Map backward(Tape& tape) const;
+  void first_order(const Tape& tape, Vector& gradient) const;
   double tangent(const Map& v, Tape& tape) const;
   void second_backward(const Tape& tape, Vector& gradient) const;
 

@@ -83,6 +83,25 @@ TEST_P(ReferenceTest, ParameterGradientIsTheSlopeOfTheObjective) {
   EXPECT_LT(relative_error(found, expected), 1e-5);
 }
 
+TEST_P(ReferenceTest, EnergyGradientIsTheSlopeOfTheEnergy) {
+  constexpr double kStep = 1e-5;
+  const Map x = map_of(batch_.noisy, 1);
+  Vector gradient(reference_.parameters().size(), 0.0);
+  EXPECT_EQ(reference_.energy_gradient(x, -0.3, gradient), reference_.energy(x));
+  RandomStream random(5, Purpose::check);
+  for (const ParameterInfo& info : reference_.layout()) {
+    const size_t k = static_cast<size_t>(info.offset) + random.below(static_cast<uint64_t>(info.count));
+    double& value = reference_.parameters()[k];
+    const double centre = value;
+    value = centre + kStep;
+    const double above = reference_.energy(x);
+    value = centre - kStep;
+    const double below = reference_.energy(x);
+    value = centre;
+    EXPECT_NEAR(gradient[k], -0.3 * (above - below) / (2 * kStep), 1e-8 * norm(gradient)) << info.name;
+  }
+}
+
 TEST_P(ReferenceTest, TangentAlongVEqualsItsProductWithTheGradient) {
   Vector gradient(reference_.parameters().size(), 0.0);
   const Objective result = reference_.objective(map_of(batch_.x, 0), map_of(batch_.noisy, 0), 0.3, gradient);

@@ -47,6 +47,9 @@ class AnalyticEngine : public Engine {
                                std::span<float>) override {
     fail("", "not trainable");
   }
+  void energy_gradient_impl(ConstTensorView, std::span<const float>, std::span<float>) override {
+    fail("", "not trainable");
+  }
   void zero_gradient_impl() override { fail("", "not trainable"); }
   double gradient_norm_impl() override { fail("", "not trainable"); }
   void optimiser_step_impl(const AdamStep&) override { fail("", "not trainable"); }

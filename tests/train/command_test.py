@@ -163,6 +163,54 @@ def test_exact_may_change(folder, data):
     expect(mdsm(PROGRAM, "train", "--resume", exact, "--steps", "9", "--engine", "torch"), 2, "--no-exact")
 
 
+def test_objectives(folder, data):
+    """Each objective from the outside: what is recorded, and a stop in the middle that changes nothing."""
+    for name, arguments in (("single", ["--objective", "single", "--sigma", "0.6"]), ("weighted", ["--importance", "batch"]),
+                            ("ml", ["--objective", "ml", "--ml-steps", "4", "--ml-buffer", "16"]),
+                            ("ml_noise", ["--objective", "ml", "--ml-steps", "4", "--ml-chains", "noise"])):
+        # The noise of the usual tiny run belongs to one objective only.
+        usual = [word for word in tiny_options(data, folder + "/" + name, 8) if word not in ("--noise", "geometric")]
+        whole = [word if word != folder + "/" + name else folder + "/whole_" + name for word in usual]
+        expect(mdsm(PROGRAM, "train", *usual, *arguments, "--stop-after", "5"), 0, "stopped after step 5 of 8")
+        run = the_run(folder + "/" + name)
+        expect(mdsm(PROGRAM, "train", "--resume", run), 0, "done: 8 steps")
+        expect(mdsm(PROGRAM, "train", *whole, *arguments), 0, "done: 8 steps")
+        straight = the_run(folder + "/whole_" + name)
+        assert content(run, "weights.safetensors") == content(straight, "weights.safetensors"), name
+        assert curve(run) == curve(straight), name
+        saved, last = json.loads(content(run, "options.json")), curve(run)[-1]
+        if name == "single":
+            assert saved["noise"] == "single" and saved["sigma0"] == 0.6 and saved["objective"] == "single", saved
+            expect(mdsm(PROGRAM, "train", "--resume", run, "--steps", "9", "--ml-eps", "0.1"), 2, "--ml-eps")
+        if name == "weighted":
+            assert saved["importance"] == "batch" and 0 < last["importance_effective"] <= 1, last
+            assert "% of images count" in content(run, "log.txt").decode()
+            expect(mdsm(PROGRAM, "train", "--resume", run, "--importance", "none"), 2, "--importance")
+        if name == "ml":
+            assert last["loss_quarters"] == [None] * 4, last
+            assert abs(last["loss_last"] - (last["energy_data"] - last["energy_noise"])) < 1e-5, last
+            assert "loss/quarter1" not in read_events(run)[8] and "loss/mean" in read_events(run)[8]
+            expect(mdsm(PROGRAM, "train", "--resume", run, "--ml-chains", "noise"), 2, "--ml-chains")
+            expect(mdsm(PROGRAM, "train", "--resume", run, "--steps", "9", "--ml-eps", "0.02"), 0, "done: 9 steps")
+
+
+def test_run_from_before(folder, data):
+    """A run whose program did not know the newer options yet. That such a program wrote the same fingerprint is
+    what a unit test says, with one of its runs."""
+    expect(mdsm(PROGRAM, "train", *tiny_options(data, folder + "/before", 8), "--stop-after", "4"), 0)
+    run = the_run(folder + "/before")
+    options = json.loads(content(run, "options.json"))
+    for name in [name for name in options if name.startswith("ml-") or name in ("objective", "importance")]:
+        del options[name]
+    assert len(options) == 40, sorted(options)
+    with open(run + "/options.json", "w") as f:
+        json.dump(options, f)
+    expect(mdsm(PROGRAM, "train", "--resume", run, "--objective", "ml"), 2, "--objective", '"mdsm"')
+    expect(mdsm(PROGRAM, "train", "--resume", run, "--stop-after", "1"), 0, "stopped after step 5")
+    assert json.loads(content(run, "options.json"))["objective"] == "mdsm"
+    expect(mdsm(PROGRAM, "train", "--resume", run), 0, "done: 8 steps")
+
+
 def test_config_file(folder, data):
     path = folder + "/run.toml"
     with open(path, "w") as f:
@@ -225,7 +273,7 @@ def test_full_disk(folder, data):
 with tempfile.TemporaryDirectory() as temporary:
     images = temporary + "/images.npy"
     write_images(images)
-    for test in (test_run_and_resume, test_exact_may_change, test_config_file, test_signals_and_lock, test_full_disk):
+    for test in (test_run_and_resume, test_exact_may_change, test_objectives, test_run_from_before, test_config_file, test_signals_and_lock, test_full_disk):
         begin = time.time()
         test(temporary, images)
         print(f"{test.__name__}: {time.time() - begin:.1f} s")

@@ -48,7 +48,8 @@ void run(const fs::path& out, const std::string& network, int64_t width) {
   save_model(out / "initial.safetensors", initial, {});
   const auto engine = make_engine({}, initial);
   Dump dump(out);
-  Trainer trainer(*engine, *data, options, false, 0, dump);
+  std::vector<float> no_chains;
+  Trainer trainer(*engine, *data, options, false, 0, no_chains, dump);
   while (trainer.step() < options.schedule.steps)
     if (!trainer.update(false).applied) fail("", "step {}: not finite", trainer.step());
 }

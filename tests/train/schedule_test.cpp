@@ -7,8 +7,8 @@
 namespace mdsm {
 namespace {
 
-ScheduleOptions schedule(const std::string& kind, int64_t warmup = 0) {
-  ScheduleOptions options;
+RateOptions schedule(const std::string& kind, int64_t warmup = 0) {
+  RateOptions options;
   options.kind = kind;
   options.lr = 1e-3;
   options.lr_final = 1e-6;
@@ -38,7 +38,7 @@ TEST(LearningRate, WarmupRisesLinearlyAndMeetsTheSchedule) {
 }
 
 TEST(LearningRate, RefusesARisingCosine) {
-  ScheduleOptions options = schedule("cosine");
+  RateOptions options = schedule("cosine");
   options.lr_final = 1;
   EXPECT_THROW(validate(options), Error);
 }

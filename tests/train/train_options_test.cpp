@@ -20,6 +20,7 @@ struct Fixture {
     set.add("crop", crop, "");
     set.add("resize", resize, "");
     declare_train_options(set, options);
+    defaults = set.to_json();
     set.parse(arguments);
   }
   std::string data;
@@ -27,7 +28,10 @@ struct Fixture {
   int64_t crop = 0, resize = 0;
   TrainOptions options;
   OptionSet set;
+  json defaults;
 };
+
+std::string hash_of(const json& resolved) { return options_hash(resolved, Fixture({}).defaults); }
 
 TEST(Presets, GiveThePapersSettings) {
   Fixture cifar({"--preset", "cifar10"});
@@ -78,13 +82,13 @@ TEST(Resume, TakesTheRecordedOptionsAndAllowsAFewChanges) {
   const json recorded =
       Fixture({"--data", "d", "--width", "8", "--lr", "0.003", "--seed", "3"}).set.to_json();
   Fixture f({"--lr", "1e-4", "--width", "8", "--clip", "1"});
-  apply_recorded(f.set, recorded, "options.json");
+  apply_recorded(f.set, recorded, f.defaults, "options.json");
   EXPECT_EQ(f.data, "d");
   EXPECT_EQ(f.options.width, 8);
   EXPECT_EQ(f.options.seed, 3);
   EXPECT_EQ(f.options.schedule.lr, 1e-4);
   EXPECT_EQ(f.options.clip, 1);
-  EXPECT_EQ(options_hash(f.set.to_json()), options_hash(recorded));
+  EXPECT_EQ(hash_of(f.set.to_json()), hash_of(recorded));
 }
 
 TEST(Resume, MaySwitchExactOnAndOff) {
@@ -94,8 +98,8 @@ TEST(Resume, MaySwitchExactOnAndOff) {
   from_before.erase("exact");
   const auto resumed = [](std::vector<std::string> arguments, const json& recorded) {
     Fixture f(std::move(arguments));
-    apply_recorded(f.set, recorded, "options.json");
-    EXPECT_EQ(options_hash(f.set.to_json()), options_hash(recorded));
+    apply_recorded(f.set, recorded, f.defaults, "options.json");
+    EXPECT_EQ(hash_of(f.set.to_json()), hash_of(recorded));
     return f.exact;
   };
   EXPECT_TRUE(resumed({}, with));
@@ -104,17 +108,81 @@ TEST(Resume, MaySwitchExactOnAndOff) {
   EXPECT_FALSE(resumed({}, from_before));
 }
 
+// The options of a run of the first version, with the fingerprint that it wrote into its state.
+TEST(Resume, RunsFromBeforeTheNewOptionsKeepTheirFingerprint) {
+  json run =
+      json::parse(R"({"batch": 8, "beta1": 0.9, "beta2": 0.95, "clip": 0.0, "colour": "keep", "crop": 0,
+      "data": "im.npy", "desc": "", "device": "cpu", "ema": 0.999, "engine": "native", "exact": false,
+      "flip": false, "head": "quadratic", "limit": 0, "lr": 0.001, "lr-final": 1e-06, "lr-schedule": "cosine",
+      "micro-batch": 0, "net": "res6", "noise": "geometric", "outdir": "old", "pad": -1, "preset": "none",
+      "preview-every": 0, "resize": 0, "save-every": 2, "seed": 3, "sigma": 0.3, "sigma-max": 3.0,
+      "sigma-min": 0.1, "sigma0": 0.1, "snapshot-every": 0, "split": "train", "stats-every": 3, "steps": 8,
+      "threads": 1, "warmup": 0, "weight-power": 2.0, "width": 4})");
+  const std::string fingerprint = "6cfc48bae6f36125";
+  EXPECT_EQ(hash_of(run), fingerprint);
+  const json defaults = Fixture({}).defaults;
+  for (const auto& [name, value] : defaults.items())
+    if (!run.contains(name)) run[name] = value;
+  ASSERT_TRUE(run.contains("objective"));
+  EXPECT_EQ(hash_of(run), fingerprint);
+  run["objective"] = "ml";
+  EXPECT_NE(hash_of(run), fingerprint);
+  run["objective"] = "mdsm";
+  run["width"] = 8;  // by default or not, an option of the first version counts
+  EXPECT_NE(hash_of(run), fingerprint);
+}
+
+TEST(Resume, ARunFromBeforeHasTheDefaultsOfNewOptions) {
+  json before = Fixture({"--data", "d"}).set.to_json();
+  for (const char* name : {"objective", "importance", "ml-eps", "ml-chains"}) before.erase(name);
+  Fixture same({"--objective", "mdsm"});
+  apply_recorded(same.set, before, same.defaults, "options.json");
+  EXPECT_EQ(hash_of(same.set.to_json()), hash_of(before));
+  Fixture other({"--objective", "ml"});
+  EXPECT_THROW(apply_recorded(other.set, before, other.defaults, "options.json"), Error);
+  Fixture stray({"--ml-eps", "0.2"});
+  EXPECT_THROW(apply_recorded(stray.set, before, stray.defaults, "options.json"), Error);
+}
+
+TEST(Objectives, SingleTakesItsLevelAsTheKernel) {
+  Fixture f({"--objective", "single", "--sigma", "0.6"});
+  apply_preset(f.set, f.options, "mnist");
+  EXPECT_EQ(f.options.noise.kind, "single");
+  EXPECT_EQ(f.options.sigma0, 0.6);
+  for (const float level : noise_levels(f.options.noise, 5)) EXPECT_EQ(level, 0.6f);
+  Fixture given({"--objective", "single", "--sigma", "0.6", "--sigma0", "0.1"});
+  apply_preset(given.set, given.options, "");
+  EXPECT_EQ(given.options.sigma0, 0.1);
+}
+
+TEST(Objectives, RefuseWhatMeansNothingToThem) {
+  const std::vector<std::vector<std::string>> wrong = {{"--objective", "single", "--sigma-min", "0.1"},
+                                                       {"--objective", "single", "--noise", "linear"},
+                                                       {"--objective", "ml", "--noise", "linear"},
+                                                       {"--objective", "ml", "--importance", "batch"},
+                                                       {"--ml-steps", "10"},
+                                                       {"--objective", "ml", "--sigma", "0.3"}};
+  for (const auto& arguments : wrong) {
+    Fixture f(arguments);
+    EXPECT_THROW(apply_preset(f.set, f.options, ""), Error) << arguments.back();
+  }
+  Fixture small({"--objective", "ml", "--ml-buffer", "100"});
+  EXPECT_THROW(validate(small.options), Error);
+  Fixture noise({"--objective", "ml", "--ml-buffer", "100", "--ml-chains", "noise"});
+  EXPECT_NO_THROW(validate(noise.options));
+}
+
 TEST(Resume, RefusesOtherChangesByName) {
   const json recorded = Fixture({"--data", "d", "--width", "8"}).set.to_json();
   Fixture f({"--width", "16"});
   try {
-    apply_recorded(f.set, recorded, "options.json");
+    apply_recorded(f.set, recorded, f.defaults, "options.json");
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     EXPECT_NE(error.message().find("--width"), std::string::npos);
   }
-  EXPECT_NE(options_hash(f.set.to_json()), options_hash(recorded));
+  EXPECT_NE(hash_of(f.set.to_json()), hash_of(recorded));
 }
 
 TEST(MakeSpec, SaysHowToFitTheImages) {

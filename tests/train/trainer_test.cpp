@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "model/model_file.h"
+#include "model/safetensors.h"
 #include "train/tiny_run.h"
 
 namespace mdsm {
@@ -87,6 +88,44 @@ TEST(Training, StoppingAndResumingIsBitForBit) {
   EXPECT_EQ(last.start().step, 7);
   EXPECT_EQ(last.train(), 12);
   expect_same(outcome(last, folder), uninterrupted(tiny_options()));
+}
+
+TrainOptions likelihood_options(const std::string& chains) {
+  TrainOptions options = tiny_options();
+  options.objective = "ml";
+  options.ml.chains = chains;
+  options.ml.buffer = 20;
+  options.ml.steps = 5;
+  options.ml.restart = 0.3;
+  return options;
+}
+
+TEST(Training, StoppingAndResumingOtherObjectivesIsBitForBit) {
+  TrainOptions weighted = tiny_options();
+  weighted.importance = "batch";
+  for (const TrainOptions& options :
+       {likelihood_options("persistent"), likelihood_options("noise"), weighted}) {
+    const TemporaryFolder out;
+    RunFolder folder = new_folder(out);
+    for (const int64_t stop_after : {3, 4}) TinyRun(folder, options).train(stop_after);
+    TinyRun last(folder, options);
+    EXPECT_EQ(last.train(), 12);
+    const TemporaryFolder whole;
+    RunFolder at_once = new_folder(whole);
+    TinyRun all(at_once, options);
+    all.train();
+    expect_same(outcome(last, folder), outcome(all, at_once));
+    const TinyRun end(folder, options), other(at_once, options);
+    EXPECT_EQ(end.start().chains, other.start().chains);
+    EXPECT_EQ(end.start().chains.size(), options.keeps_chains() ? 20u * 256u : 0u);
+  }
+}
+
+TEST(Training, AStateWithoutItsChainsIsRefused) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TinyRun(folder, likelihood_options("noise")).train(3);
+  EXPECT_THROW(TinyRun(folder, likelihood_options("persistent")), Error);
 }
 
 class StopAt : public TrainObserver {
@@ -172,6 +211,24 @@ TEST(Training, StopsAtANonFiniteLossAndCanGoOn) {
   EXPECT_EQ(again.start().step, 4);
   again.train();
   expect_same(outcome(again, folder), uninterrupted(tiny_options()));
+}
+
+// The step that failed has moved no chain.
+TEST(Training, ANonFiniteSampleStopsMaximumLikelihood) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  const TrainOptions options = likelihood_options("persistent");
+  {
+    TinyRun run(folder, options);
+    PoisonAt observer(4, run.engine());
+    EXPECT_THROW(run.train(0, observer), Error);
+    const SafetensorsFile failed(folder.failed_state());
+    ASSERT_TRUE(failed.find("chains"));
+    EXPECT_EQ(failed.read(*failed.find("chains")), TinyRun(folder, options).start().chains);  // of step 4
+  }
+  TinyRun again(folder, options);
+  again.train();
+  expect_same(outcome(again, folder), uninterrupted(options));
 }
 
 // A rate that throws the weights far out: the guard must see it by itself.

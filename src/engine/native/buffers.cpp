@@ -54,6 +54,30 @@ void lay_out_training(Allocator& memory, const std::vector<Block>& list, Layout 
   }
 }
 
+// Like lay_out_training with one term: what enters weight gradients on the way back is kept, and each delta
+// is used up before the next is written.
+void lay_out_parameters(Allocator& memory, const std::vector<Block>& list, Layout layout, int64_t n,
+                        Buffers& buffers) {
+  int64_t largest = 0, largest_pooled = 0;
+  for (const Block& block : list) {
+    largest = std::max(largest, counts(block, layout, n).input);
+    if (block.down) largest_pooled = std::max(largest_pooled, counts(block, layout, n).input);
+  }
+  float* const passing_h = memory.take(largest_pooled);
+  float* const delta[2] = {memory.take(largest), memory.take(largest)};
+  float* const delta_u = memory.take(largest);
+  for (size_t i = 0; i < list.size(); ++i) {
+    BlockBuffers& to = buffers.block[i];
+    const Counts c = counts(list[i], layout, n);
+    to.a = memory.take(c.input);
+    to.b = memory.take(c.input);
+    to.s = memory.take(c.shortcut);
+    to.h = list[i].down ? passing_h : to.s;
+    to.delta_h = delta[i % 2];
+    to.delta_u = delta_u;
+  }
+}
+
 void lay_out_gradient(Allocator& memory, const std::vector<Block>& list, Layout layout, int64_t n,
                       bool backward, Buffers& buffers) {
   int64_t largest = 0, largest_shortcut = 0;
@@ -106,6 +130,8 @@ Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, int64_t s
     buffers.v = memory.take(bordered);
     buffers.grad_x = memory.take(image);
     lay_out_training(memory, list, layout, n, buffers);
+  } else if (mode == Mode::parameters) {
+    lay_out_parameters(memory, list, layout, n, buffers);
   } else {
     lay_out_gradient(memory, list, layout, n, mode == Mode::gradient, buffers);
   }

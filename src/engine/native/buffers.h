@@ -12,7 +12,13 @@
 
 namespace mdsm::native {
 
-enum class Mode { energy, gradient, training };
+// parameters: dE/dtheta, which is forward, backward and one weight gradient a layer.
+enum class Mode { energy, gradient, training, parameters };
+
+// Maps that enter a weight gradient, in units of n.
+inline int64_t gradient_terms(Mode mode) {
+  return mode == Mode::training ? 2 : mode == Mode::parameters ? 1 : 0;
+}
 
 // In training, tensors that enter weight gradients are pairs of 2n maps: (a, adot), (b, bdot), (s, sdot) and
 // (gamma, delta); each weight gradient is then one call on a doubled batch. The pointers name the halves.

@@ -5,8 +5,8 @@
 namespace mdsm::native {
 namespace {
 
-ConvolutionShape doubled(ConvolutionShape shape) {
-  shape.n *= 2;
+ConvolutionShape times(ConvolutionShape shape, int64_t terms) {
+  shape.n *= std::max<int64_t>(terms, 1);
   return shape;
 }
 
@@ -32,20 +32,21 @@ void ConvolutionWeights::set(const float* plain) {
   winograd.set(plain);
 }
 
-Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic, bool training)
+Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic,
+                         int64_t gradient_terms)
     : shape_(shape),
       // Of maps smaller than 4x4 too: oneDNN has only a slow reference for their weight gradients.
       winograd_gradient_(arithmetic == Arithmetic::fast && shape.kernel != 1),
       winograd_(winograd_gradient_ && winograd_pays(shape) &&
-                (!training || winograd_shape(shape, layout).tiles() >= kLeastTilesInTraining)),
+                (gradient_terms == 0 || winograd_shape(shape, layout).tiles() >= kLeastTilesInTraining)),
       direct_(shape, layout),
-      direct_pair_(doubled(shape), layout),
+      direct_terms_(times(shape, gradient_terms), layout),
       winograd_one_(winograd_shape(shape, layout)),
-      winograd_pair_(winograd_shape(doubled(shape), layout)) {
+      winograd_terms_(winograd_shape(times(shape, gradient_terms), layout)) {
   if (winograd_) scratch_count_ = winograd_one_.scratch_count();
-  if (training)
-    scratch_count_ = std::max(scratch_count_, winograd_gradient_ ? winograd_pair_.gradient_scratch_count()
-                                                                 : direct_pair_.gradient_scratch_count());
+  if (gradient_terms > 0)
+    scratch_count_ = std::max(scratch_count_, winograd_gradient_ ? winograd_terms_.gradient_scratch_count()
+                                                                 : direct_terms_.gradient_scratch_count());
 }
 
 void Convolution::forward(const float* src, ConvolutionWeights& weights, const Epilogue& epilogue, float* dst,
@@ -62,8 +63,8 @@ void Convolution::backward(const float* diff_dst, ConvolutionWeights& weights, c
 
 void Convolution::gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights, float* plain,
                            float* scratch) {
-  winograd_gradient_ ? winograd_pair_.gradient(src, diff_dst, weights.winograd, plain, scratch)
-                     : direct_pair_.gradient(src, diff_dst, weights.direct, plain, scratch);
+  winograd_gradient_ ? winograd_terms_.gradient(src, diff_dst, weights.winograd, plain, scratch)
+                     : direct_terms_.gradient(src, diff_dst, weights.direct, plain, scratch);
 }
 
 }  // namespace mdsm::native

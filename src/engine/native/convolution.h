@@ -23,7 +23,8 @@ class ConvolutionWeights {
 
 class Convolution {
  public:
-  Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic, bool training);
+  // gradient_terms: weight gradients are summed over so many times n maps; 0 for none, which is no training.
+  Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic, int64_t gradient_terms);
 
   // Floats of scratch memory for any of the calls below.
   int64_t scratch_count() const { return scratch_count_; }
@@ -35,15 +36,15 @@ class Convolution {
   // diff_src = epilogue(conv^T(diff_dst))
   void backward(const float* diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue, float* diff_src,
                 float* scratch);
-  // Adds the weight gradient of 2n maps to the plain one; in training only.
+  // Adds the weight gradient of gradient_terms * n maps to the plain one; in training only.
   void gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights, float* plain,
                 float* scratch);
 
  private:
   ConvolutionShape shape_;
   bool winograd_gradient_, winograd_;  // weight gradients; the other passes
-  DirectConvolution direct_, direct_pair_;
-  WinogradConvolution winograd_one_, winograd_pair_;
+  DirectConvolution direct_, direct_terms_;
+  WinogradConvolution winograd_one_, winograd_terms_;
   int64_t scratch_count_ = 0;
 };
 

@@ -101,6 +101,55 @@ void HeadLayer::add_unpacked(const std::vector<float>& packed, const Vector& to,
     if (plain_[i] >= 0) plain[plain_[i]] += packed[i];
 }
 
+void HeadLayer::first_order(const float* h, std::span<const float> weight, float* delta,
+                            std::span<float> gradient) {
+  const auto n = static_cast<int64_t>(weight.size());
+  this->delta(h, n, delta);
+  parallel_for(n, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t f = 0; f < count_; ++f) delta[i * count_ + f] *= weight[static_cast<size_t>(i)];
+  });
+  if (kind_ == Head::quadratic)
+    add_first_order_quadratic(h, weight, gradient);
+  else
+    add_first_order_linear(h, weight, gradient);
+  for (const float w : weight) gradient[vectors_.back().bias.offset] += w;
+}
+
+void HeadLayer::add_first_order_quadratic(const float* h, std::span<const float> weight,
+                                          std::span<float> gradient) {
+  std::vector<float> grad_a(static_cast<size_t>(count_)), grad_c(grad_a), grad_d(grad_a);
+  parallel_for(count_, 256, [&](int64_t begin, int64_t end) {
+    for (size_t i = 0; i < weight.size(); ++i) {
+      const float* features = h + static_cast<int64_t>(i) * count_;
+      const float p = weight[i] * p_[i], q = weight[i] * q_[i];
+      for (int64_t f = begin; f < end; ++f) {
+        grad_a[f] += features[f] * q;
+        grad_c[f] += features[f] * p;
+        grad_d[f] += weight[i] * features[f] * features[f];
+      }
+    }
+  });
+  add_unpacked(grad_a, vectors_[0], gradient);
+  add_unpacked(grad_c, vectors_[1], gradient);
+  add_unpacked(grad_d, vectors_[2], gradient);
+  for (size_t i = 0; i < weight.size(); ++i) {
+    gradient[vectors_[0].bias.offset] += weight[i] * q_[i];
+    gradient[vectors_[1].bias.offset] += weight[i] * p_[i];
+  }
+}
+
+void HeadLayer::add_first_order_linear(const float* h, std::span<const float> weight,
+                                       std::span<float> gradient) {
+  std::vector<float> grad_w(static_cast<size_t>(count_));
+  parallel_for(count_, 256, [&](int64_t begin, int64_t end) {
+    for (size_t i = 0; i < weight.size(); ++i)
+      for (int64_t f = begin; f < end; ++f)
+        grad_w[f] += weight[i] * elu(h[static_cast<int64_t>(i) * count_ + f]);
+  });
+  add_unpacked(grad_w, vectors_[0], gradient);
+}
+
 void HeadLayer::second_order(const float* h, const float* hdot, int64_t n, float* gamma,
                              std::span<float> gradient) {
   if (kind_ == Head::quadratic)

@@ -23,6 +23,8 @@ class HeadLayer {
   void energy(const float* h, std::span<float> energy);
   // To be called after energy() on the same h.
   void delta(const float* h, int64_t n, float* delta);
+  // The same times the images' weights, and adds sum_n weight_n dE_n/dparameters to the flat gradient.
+  void first_order(const float* h, std::span<const float> weight, float* delta, std::span<float> gradient);
   // gamma = dEdot/dh, and adds dEdot/dparameters to the flat gradient.
   void second_order(const float* h, const float* hdot, int64_t n, float* gamma, std::span<float> gradient);
 
@@ -34,6 +36,8 @@ class HeadLayer {
   };
   void add_unpacked(const std::vector<float>& packed, const Vector& to, std::span<float> gradient) const;
   double dot(const Vector& vector, const float* h) const;
+  void add_first_order_quadratic(const float* h, std::span<const float> weight, std::span<float> gradient);
+  void add_first_order_linear(const float* h, std::span<const float> weight, std::span<float> gradient);
   void second_order_quadratic(const float* h, const float* hdot, int64_t n, float* gamma,
                               std::span<float> gradient);
   void second_order_linear(const float* h, const float* hdot, int64_t n, float* gamma,

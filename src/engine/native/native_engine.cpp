@@ -23,9 +23,8 @@ constexpr size_t kPlansKept = 16;
 constexpr int64_t kTrainingFloats = 150 << 20;
 constexpr int64_t kLeastTrainingPiece = 32;
 
-int64_t training_piece(const Spec& spec, Layout layout, Arithmetic arithmetic, int64_t n) {
-  while (n > kLeastTrainingPiece &&
-         Plan(spec, layout, arithmetic, Mode::training, n).arena_count() > kTrainingFloats)
+int64_t training_piece(const Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n) {
+  while (n > kLeastTrainingPiece && Plan(spec, layout, arithmetic, mode, n).arena_count() > kTrainingFloats)
     n = (n + 1) / 2;
   return n;
 }
@@ -73,6 +72,15 @@ class NativeEngine : public Engine {
     return chosen;
   }
 
+  // How a batch is cut in training; the last answer is kept, as finding it means making plans.
+  struct Piece {
+    int64_t batch = 0, size = 0;
+  };
+  int64_t piece_of(Piece& known, Mode mode, int64_t n) const {
+    if (n != known.batch) known = {n, training_piece(spec(), layout_, arithmetic_, mode, n)};
+    return known.size;
+  }
+
   template <class Body>
   void for_pieces(int64_t n, int64_t piece, const Body& body) {
     for (int64_t first = 0; first < n; first += piece) body(first, std::min(piece, n - first));
@@ -95,17 +103,23 @@ class NativeEngine : public Engine {
 
   void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                                std::span<float> residual, std::span<float> energy) override {
-    const int64_t n = x.shape.n;
-    if (n != training_batch_) {
-      training_piece_ = training_piece(spec(), layout_, arithmetic_, n);
-      training_batch_ = n;
-    }
-    for_pieces(n, training_piece_, [&](int64_t first, int64_t count) {
-      plan(Mode::training, count)
-          .objective(packed_, arena_.data(), x.images(first, count).data, noisy.images(first, count).data,
-                     weight.subspan(first, count), residual.subspan(first, count),
-                     energy.subspan(first, count), gradient_.span());
-    });
+    for_pieces(
+        x.shape.n, piece_of(objective_piece_, Mode::training, x.shape.n), [&](int64_t first, int64_t count) {
+          plan(Mode::training, count)
+              .objective(packed_, arena_.data(), x.images(first, count).data, noisy.images(first, count).data,
+                         weight.subspan(first, count), residual.subspan(first, count),
+                         energy.subspan(first, count), gradient_.span());
+        });
+  }
+
+  void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
+                            std::span<float> energy) override {
+    for_pieces(
+        x.shape.n, piece_of(energy_piece_, Mode::parameters, x.shape.n), [&](int64_t first, int64_t count) {
+          plan(Mode::parameters, count)
+              .energy_gradient(packed_, arena_.data(), x.images(first, count).data,
+                               weight.subspan(first, count), energy.subspan(first, count), gradient_.span());
+        });
   }
 
   void zero_gradient_impl() override { std::fill_n(gradient_.data(), gradient_.size(), 0.0f); }
@@ -175,7 +189,7 @@ class NativeEngine : public Engine {
   NetworkWeights packed_;
   FloatBuffer ema_, m_, v_, gradient_;
   FloatBuffer arena_;
-  int64_t training_batch_ = 0, training_piece_ = 0;
+  Piece objective_piece_, energy_piece_;
   std::vector<std::unique_ptr<Plan>> plans_;
 };
 
@@ -206,7 +220,8 @@ NativeMemory native_memory(const Spec& spec, int64_t n) {
                native::Plan(spec, layout, native::Arithmetic::fast, mode, batch).arena_count());
   };
   const int64_t piece = std::min(n, native::kPiece);
-  const int64_t training = native::training_piece(spec, layout, native::Arithmetic::fast, n);
+  const int64_t training =
+      native::training_piece(spec, layout, native::Arithmetic::fast, native::Mode::training, n);
   // Weights, their average, two moments, the gradient; then Winograd's transforms for both directions, four
   // times the size each, and orders of the direct convolutions.
   const size_t parameters = sizeof(float) * static_cast<size_t>(parameter_count(spec)) * 16;

@@ -36,7 +36,7 @@ void Plan::Layer::backward(const char* pass, const float* diff_dst, ConvolutionW
 
 void Plan::Layer::gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights,
                            std::span<float> plain, float* scratch) {
-  const ProfileScope scope(name, kWeightGradients, 2 * flop);
+  const ProfileScope scope(name, kWeightGradients, static_cast<double>(gradient_terms) * flop);
   convolution.gradient(src, diff_dst, weights, plain.data(), scratch);
 }
 
@@ -44,8 +44,8 @@ Plan::BlockLayers Plan::make_block(const Block& block, Arithmetic arithmetic) co
   const auto layer = [&](const char* name, int64_t out, int64_t size, int64_t kernel) {
     const ConvolutionShape plain{n_, block.in, out, size, kernel};
     const ConvolutionShape padded{n_, layout_.padded(block.in), layout_.padded(out), size, kernel};
-    return Layer{Convolution(padded, layout_, arithmetic, mode_ == Mode::training), block.name + name,
-                 plain.flop()};
+    const int64_t terms = gradient_terms(mode_);
+    return Layer{Convolution(padded, layout_, arithmetic, terms), block.name + name, plain.flop(), terms};
   };
   return {block, layer(".conv_1", block.in, block.size, 3),
           layer(".conv_2", block.out, block.size, block.down ? 4 : 3),
@@ -258,11 +258,14 @@ void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, std::span<
     gamma_out = buffer.gamma_h;
   }
   add_bias_gradient(gamma_out, spec_.width, spec_.size, scratch, {part(weights.input_bias_info)});
-  input_gradient(weights, buffers, part(weights.input_info));
+  input_gradient(weights, {{buffers.x, buffers.block[0].gamma_h}, {buffers.v, buffers.block[0].delta_h}},
+                 part(weights.input_info));
 }
 
-void Plan::input_gradient(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient) const {
-  const ProfileScope scope("conv1", kWeightGradients, 2 * input_flop(spec_, n_));
+void Plan::input_gradient(NetworkWeights& weights, std::initializer_list<InputTerm> terms,
+                          std::span<float> gradient) const {
+  const ProfileScope scope("conv1", kWeightGradients,
+                           static_cast<double>(terms.size()) * input_flop(spec_, n_));
   const int64_t map = layout_.count(1, spec_.width, spec_.size), image = bordered_image();
   // A fixed number of sums, added in order: the same bits with any number of threads.
   constexpr int64_t kSums = 16;
@@ -271,12 +274,10 @@ void Plan::input_gradient(NetworkWeights& weights, Buffers& buffers, std::span<f
   std::fill_n(sums.data(), sums.size(), 0.0f);
   parallel_for(kSums, 1, [&](int64_t first, int64_t last) {
     for (int64_t k = first; k < last; ++k)
-      for (int64_t i = n_ * k / kSums; i < n_ * (k + 1) / kSums; ++i) {
-        kernels().input_weights(weights.input, buffers.x + i * image, buffers.block[0].gamma_h + i * map,
-                                sums.data() + k * count);
-        kernels().input_weights(weights.input, buffers.v + i * image, buffers.block[0].delta_h + i * map,
-                                sums.data() + k * count);
-      }
+      for (int64_t i = n_ * k / kSums; i < n_ * (k + 1) / kSums; ++i)
+        for (const auto& [bordered, delta] : terms)
+          kernels().input_weights(weights.input, bordered + i * image, delta + i * map,
+                                  sums.data() + k * count);
   });
   for (int64_t k = 0; k < kSums; ++k) add_input_gradient(weights, sums.data() + k * count, gradient);
 }

@@ -1,6 +1,6 @@
-// One batch size and one mode (energy, input gradient, training): the convolutions for it and the passes over
-// the network, in the order of docs/design/second_order.md. A plan owns no memory; it is handed the
-// engine's arena.
+// One batch size and one mode (energy, input gradient, training, parameter gradient of the energy): the
+// convolutions for it and the passes over the network, in the order of docs/design/second_order.md. A plan
+// owns no memory; it is handed the engine's arena.
 #pragma once
 
 #include <initializer_list>
@@ -32,12 +32,17 @@ class Plan {
                  std::span<const float> weight, std::span<float> residual, std::span<float> energy,
                  std::span<float> gradient);
 
+  // Adds d/dtheta sum_n weight_n E(x_n) to the flat gradient. In first_order.cpp.
+  void energy_gradient(NetworkWeights& weights, float* arena, const float* x, std::span<const float> weight,
+                       std::span<float> energy, std::span<float> gradient);
+
  private:
   // A convolution with its name and work, for the profile.
   struct Layer {
     Convolution convolution;
     std::string name;
     double flop;  // of one pass over n images by the direct algorithm, without padding channels
+    int64_t gradient_terms;
 
     void forward(const char* pass, const float* src, ConvolutionWeights& weights, const Epilogue& epilogue,
                  float* dst, float* scratch);
@@ -65,7 +70,15 @@ class Plan {
   void tangent(NetworkWeights& weights, Buffers& buffers);
   // Passes 4 to 6: gamma, and the weight gradients as it goes down.
   void second_backward(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient);
-  void input_gradient(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient) const;
+  // Pass 2 with the weight gradients of the energies themselves.
+  void first_order_backward(NetworkWeights& weights, Buffers& buffers, std::span<const float> weight,
+                            std::span<float> gradient);
+  // One term of the first convolution's weight gradient: images or rates, and what came back to its result.
+  struct InputTerm {
+    const float *bordered, *delta;
+  };
+  void input_gradient(NetworkWeights& weights, std::initializer_list<InputTerm> terms,
+                      std::span<float> gradient) const;
   int64_t bordered_image() const;  // floats of an image with its border
   void with_border(const float* image, float* bordered) const;
   // The shortcut's input of a block that halves the image.

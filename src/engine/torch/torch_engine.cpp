@@ -75,13 +75,26 @@ class TorchEngine : public Engine {
                                std::span<float> residual, std::span<float> energy) override {
     run([&] {
       const auto result = network_.objective(images(x), images(noisy), to_device(weight, {x.shape.n}));
-      const torch::NoGradGuard guard;
-      for (size_t i = 0; i < layout_.size(); ++i)
-        if (const torch::Tensor& g = result.gradients[i]; g.defined())
-          gradient_.narrow(0, layout_[i].offset, layout_[i].count).add_(g.reshape({-1}));
+      add_gradients(result.gradients);
       to_host(result.residual, residual);
       to_host(result.energy, energy);
     });
+  }
+
+  void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
+                            std::span<float> energy) override {
+    run([&] {
+      const auto result = network_.weighted_energy(images(x), to_device(weight, {x.shape.n}));
+      add_gradients(result.gradients);
+      to_host(result.energy, energy);
+    });
+  }
+
+  void add_gradients(const std::vector<torch::Tensor>& gradients) {
+    const torch::NoGradGuard guard;
+    for (size_t i = 0; i < layout_.size(); ++i)
+      if (const torch::Tensor& g = gradients[i]; g.defined())
+        gradient_.narrow(0, layout_[i].offset, layout_[i].count).add_(g.reshape({-1}));
   }
 
   void zero_gradient_impl() override {

@@ -42,7 +42,7 @@ class TorchNetwork {
   }
 
   struct Objective {
-    torch::Tensor residual, energy;        // (N)
+    torch::Tensor residual, energy;        // (N); the residual is that of the denoising objective alone
     std::vector<torch::Tensor> gradients;  // by leaf; undefined where the objective does not depend on it
   };
 
@@ -55,6 +55,13 @@ class TorchNetwork {
     auto gradients =
         torch::autograd::grad({(weight * residual).sum()}, leaves_, {}, c10::nullopt, false, true);
     return {residual.detach(), e.detach(), std::move(gradients)};
+  }
+
+  // sum_n weight_n E(x_n) and its derivative by every parameter.
+  Objective weighted_energy(const torch::Tensor& x, const torch::Tensor& weight) const {
+    const torch::Tensor e = energy(x);
+    auto gradients = torch::autograd::grad({(weight * e).sum()}, leaves_, {}, c10::nullopt, false, true);
+    return {torch::Tensor(), e.detach(), std::move(gradients)};
   }
 
  private:

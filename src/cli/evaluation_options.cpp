@@ -14,7 +14,8 @@ using nlohmann::json;
 std::string bundled_classifiers() {
   std::string names;
   for (const std::string& name : list_bundled())
-    if (name.starts_with(kClassifierPrefix)) names += (names.empty() ? "" : ", ") + name.substr(kClassifierPrefix.size());
+    if (name.starts_with(kClassifierPrefix))
+      names += (names.empty() ? "" : ", ") + name.substr(kClassifierPrefix.size());
   return names;
 }
 

@@ -164,8 +164,14 @@ int Train::run(OptionSet& options) {
   Preview preview(shown ? *shown : *data, spec, train_.noise, seed, engine_);
   RunFolder folder = resume_.empty() ? RunFolder::create(outdir_, name, options.to_json(), version_text())
                                      : RunFolder::open(resume_);
-  const SessionInput input{folder, *engine,    *data,        preview,
-                           train_, data_.flip, data_.source, options_hash(options.to_json(), defaults_)};
+  const SessionInput input{folder,
+                           *engine,
+                           *data,
+                           preview,
+                           train_,
+                           data_.flip,
+                           source_name(data_.source),
+                           options_hash(options.to_json(), defaults_)};
   return work(options, input);
 }
 

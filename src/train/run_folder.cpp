@@ -100,17 +100,21 @@ fs::path RunFolder::preview(int64_t step) const { return path_ / fmt::format("pr
 
 void RunFolder::write_options(const json& values) const { write_file(options(), values.dump(2) + "\n"); }
 
-std::string run_name(const std::string& data, const std::string& network, int64_t width,
-                     const std::string& desc) {
-  if (!std::all_of(desc.begin(), desc.end(), plain))
-    fail_usage("use letters, digits, '.', '-' and '_'", "--desc '{}' cannot be part of a folder name", desc);
+std::string source_name(const std::string& data) {
   fs::path source(data.substr(0, data.find(':')));            // NAME of NAME:PATH
   if (!source.has_filename()) source = source.parent_path();  // "faces/" is "faces"
   std::string name = source.stem().string();
   for (char& c : name)
     if (!plain(static_cast<unsigned char>(c))) c = '_';
   name = name.substr(0, 40);
-  return fmt::format("{}-{}-w{}{}{}", name.empty() ? "data" : name, network, width, desc.empty() ? "" : "-",
+  return name.empty() ? "data" : name;
+}
+
+std::string run_name(const std::string& data, const std::string& network, int64_t width,
+                     const std::string& desc) {
+  if (!std::all_of(desc.begin(), desc.end(), plain))
+    fail_usage("use letters, digits, '.', '-' and '_'", "--desc '{}' cannot be part of a folder name", desc);
+  return fmt::format("{}-{}-w{}{}{}", source_name(data), network, width, desc.empty() ? "" : "-",
                      desc.substr(0, 100));
 }
 

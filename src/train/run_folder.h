@@ -45,7 +45,9 @@ class RunFolder {
   int lock_ = -1;
 };
 
-// "fashion-mnist-res12-w16[-desc]"; the data's path is reduced to its last name, NAME:PATH to NAME. A desc
+// What files say of where the data is from: a path is reduced to its last name, NAME:PATH to NAME.
+std::string source_name(const std::string& data);
+// "fashion-mnist-res12-w16[-desc]", from the source's name. A desc
 // with other characters than letters, digits, dot, dash and underscore is a usage error.
 std::string run_name(const std::string& data, const std::string& network, int64_t width,
                      const std::string& desc);

@@ -17,6 +17,7 @@ th,td{text-align:left;vertical-align:top;padding:.25rem .9rem .25rem 0;border-bo
 td.number{white-space:nowrap}figure{margin:1rem 0}figcaption,.quiet{color:#555;font-size:.9rem}
 img{max-width:100%;height:auto}img.pixels{image-rendering:pixelated}
 pre{background:#f5f5f5;padding:.6rem;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}
+@media(max-width:30rem){table{font-size:.85rem}th,td{padding-right:.5rem}td.number{white-space:normal}}
 .bad{color:#a11}summary{cursor:pointer}a{color:#1f5fa8}
 )";
 

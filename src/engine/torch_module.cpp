@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/resources.h"
 #include "core/threads.h"
 
 namespace mdsm {
@@ -16,10 +17,7 @@ namespace {
 
 std::vector<fs::path> candidates() {
   if (const char* named = std::getenv("MDSM_TORCH_MODULE"); named && *named) return {named};
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  const fs::path lib = program.parent_path().parent_path() / "lib";
+  const fs::path lib = program_path().parent_path().parent_path() / "lib";
   return {lib / kTorchModuleFile, lib / "mdsm" / kTorchModuleFile};
 }
 

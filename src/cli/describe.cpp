@@ -44,8 +44,9 @@ class Describe : public Command {
 
  private:
   void print_table() const {
-    fmt::print("{}, width {}, images {}x{}x{}, {} head, sigma0 {:g}\n\n", to_string(spec_.network),
-               spec_.width, spec_.channels, spec_.size, spec_.size, to_string(spec_.head), spec_.sigma0);
+    fmt::print("{}, width {}, images {}x{}x{}, {} head, sigma0 {:g}, bowl {:g}\n\n", to_string(spec_.network),
+               spec_.width, spec_.channels, spec_.size, spec_.size, to_string(spec_.head), spec_.sigma0,
+               spec_.bowl);
     constexpr const char* kRow = "{:<24}{:<20}{:>14}{:>14}{:>16}\n";
     fmt::print(kRow, "layer", "what", "output", "parameters", "multiply-adds");
     for (const LayerInfo& layer : layers(spec_))

@@ -4,7 +4,7 @@
 
 namespace mdsm {
 
-Engine::Engine(const Spec& spec) : spec_(spec) { validate(spec); }
+Engine::Engine(const Spec& spec, double bowl) : spec_(spec), bowl_(bowl) { validate(spec); }
 
 void Engine::check_images(ConstTensorView x, const char* what) const {
   if (x.shape.n < 1 || x.shape != spec_.input(x.shape.n))
@@ -21,10 +21,21 @@ void check_count(size_t count, int64_t wanted, const char* what) {
 }
 }  // namespace
 
+void Engine::add_bowl(ConstTensorView x, std::span<float> energy) const {
+  if (bowl_ == 0) return;
+  const double scale = bowl_ / (2 * spec_.sigma0 * spec_.sigma0);
+  for (int64_t i = 0; i < x.shape.n; ++i) {
+    double squares = 0;
+    for (const float value : x.image(i)) squares += static_cast<double>(value) * static_cast<double>(value);
+    energy[static_cast<size_t>(i)] += static_cast<float>(scale * squares);
+  }
+}
+
 void Engine::energy(ConstTensorView x, std::span<float> energy) {
   check_images(x, "x");
   check_count(energy.size(), x.shape.n, "energy");
   energy_impl(x, energy);
+  add_bowl(x, energy);
 }
 
 void Engine::energy_and_gradient(ConstTensorView x, std::span<float> energy, TensorView grad_x) {
@@ -32,6 +43,12 @@ void Engine::energy_and_gradient(ConstTensorView x, std::span<float> energy, Ten
   check_count(energy.size(), x.shape.n, "energy");
   check_count(grad_x.values().size(), x.shape.count(), "grad_x");
   energy_and_gradient_impl(x, energy, grad_x);
+  add_bowl(x, energy);
+  if (bowl_ == 0) return;
+  const auto slope = static_cast<float>(bowl_ / (spec_.sigma0 * spec_.sigma0));
+  const std::span<const float> from = x.values();
+  const std::span<float> to = grad_x.values();
+  for (size_t k = 0; k < to.size(); ++k) to[k] += slope * from[k];
 }
 
 void Engine::objective_gradient(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
@@ -43,7 +60,15 @@ void Engine::objective_gradient(ConstTensorView x, ConstTensorView noisy, std::s
   check_count(residual.size(), x.shape.n, "residual");
   check_count(energy.size(), x.shape.n, "energy");
   if (find_non_finite(weight) >= 0) fail("check the noise levels", "a weight of the objective is not finite");
-  objective_gradient_impl(x, noisy, weight, residual, energy);
+  if (bowl_ == 0) return objective_gradient_impl(x, noisy, weight, residual, energy);
+  // x - noisy + sigma0² (grad_x of the network + bowl noisy / sigma0²) = (x + bowl noisy) - noisy + ...
+  if (target_.shape() != x.shape) target_ = Tensor(x.shape);
+  const std::span<const float> clean = x.values(), shifted = noisy.values();
+  const std::span<float> target = target_.values();
+  for (size_t k = 0; k < target.size(); ++k)
+    target[k] = clean[k] + static_cast<float>(bowl_) * shifted[k];
+  objective_gradient_impl(target_, noisy, weight, residual, energy);
+  add_bowl(noisy, energy);
 }
 
 void Engine::energy_gradient(ConstTensorView x, std::span<const float> weight, std::span<float> energy) {
@@ -53,6 +78,7 @@ void Engine::energy_gradient(ConstTensorView x, std::span<const float> weight, s
   if (find_non_finite(weight) >= 0)
     fail("this is a bug in the caller", "a weight of an energy is not finite");
   energy_gradient_impl(x, weight, energy);
+  add_bowl(x, energy);
 }
 
 void Engine::read(StateVector which, std::span<float> out) const {

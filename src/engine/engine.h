@@ -4,7 +4,8 @@
 //
 // Conventions: images are float32 N,C,H,W; grad_x is +dE/dx (the score is its negative); any batch size. An
 // engine keeps one set of buffers and is used by one thread at a time; different engines may run side by
-// side. Public methods check shapes and finiteness of what they are given, then call the private *_impl.
+// side. Public methods check shapes and finiteness of what they are given, call the private *_impl for the
+// network, and add the spec's bowl, which has no parameters.
 #pragma once
 
 #include <memory>
@@ -32,7 +33,7 @@ enum class StateVector { weights, ema, adam_m, adam_v, gradient };
 
 class Engine {
  public:
-  explicit Engine(const Spec& spec);
+  explicit Engine(const Spec& spec) : Engine(spec, spec.bowl) {}
   virtual ~Engine() = default;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -63,6 +64,10 @@ class Engine {
   void read(StateVector which, std::span<float> out) const;
   void write(StateVector which, std::span<const float> values);
 
+ protected:
+  // bowl: what the public methods add; 0 for an engine made of engines that add it themselves.
+  Engine(const Spec& spec, double bowl);
+
  private:
   virtual void energy_impl(ConstTensorView x, std::span<float> energy) = 0;
   virtual void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) = 0;
@@ -78,8 +83,11 @@ class Engine {
   virtual void write_impl(StateVector which, std::span<const float> values) = 0;
 
   void check_images(ConstTensorView x, const char* what) const;
+  void add_bowl(ConstTensorView x, std::span<float> energy) const;
 
   Spec spec_;
+  double bowl_ = 0;
+  Tensor target_;  // x + bowl * noisy
 };
 
 struct EngineOptions {

@@ -60,6 +60,8 @@ void validate(const Spec& spec) {
                "image size {} is not supported", spec.size);
   if (!(spec.sigma0 > 0) || spec.sigma0 > 100)
     fail_usage("use a value such as 0.1", "sigma0 {} is not supported", spec.sigma0);
+  if (!(spec.bowl >= 0) || spec.bowl > 1)
+    fail_usage("use a value from 0 (the paper) to 1", "bowl {} is not supported", spec.bowl);
 }
 
 std::vector<Block> blocks(const Spec& spec) {
@@ -143,7 +145,8 @@ Head head_from(const std::string& name) {
 json to_json(const Spec& spec) {
   return {{"network", to_string(spec.network)}, {"width", spec.width},
           {"channels", spec.channels},          {"size", spec.size},
-          {"head", to_string(spec.head)},       {"sigma0", spec.sigma0}};
+          {"head", to_string(spec.head)},       {"sigma0", spec.sigma0},
+          {"bowl", spec.bowl}};
 }
 
 Spec spec_from_json(const json& values, const std::string& where) {
@@ -155,6 +158,7 @@ Spec spec_from_json(const json& values, const std::string& where) {
     spec.size = values.at("size").get<int64_t>();
     spec.head = head_from(values.at("head").get<std::string>());
     spec.sigma0 = values.at("sigma0").get<double>();
+    spec.bowl = values.value("bowl", 0.0);  // older files have none
     validate(spec);
   } catch (const json::exception& error) {
     fail("the file is damaged or was written by another program", "{}: bad network spec: {}", where,

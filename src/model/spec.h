@@ -21,6 +21,7 @@ struct Spec {
   int64_t size = 32;     // pixels along each side; a multiple of 8 (16 for res34)
   Head head = Head::quadratic;
   double sigma0 = 0.1;  // width of the Gaussian kernel that smooths the data; grad_x is scaled to it
+  double bowl = 0;      // E(x) = network(x) + bowl ‖x‖² / (2 sigma0²); 0 in the paper
 
   Shape input(int64_t n) const { return {n, channels, size, size}; }
   bool operator==(const Spec&) const = default;

@@ -1,6 +1,7 @@
 // Writing: a pickle of protocol 2 that calls for the tensors, and one storage for each, in a zip archive.
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "model/state_dict.h"
 #include "model/zip.h"
 
@@ -54,6 +55,10 @@ Bytes bytes_of_text(const std::string& text) { return std::as_bytes(std::span(te
 }  // namespace
 
 void write_state_dict(const fs::path& path, const Parameters& parameters) {
+  if (parameters.spec().bowl != 0)
+    fail("write a model file, which ends in .safetensors",
+         "{}: a state dict has no place for the model's bowl of {:g}, and other programs would not add it",
+         path.string(), parameters.spec().bowl);
   const std::vector<ParameterInfo>& layout = parameters.layout();
   PickleWriter pickle;
   pickle.raw("\x80\x02").ordered_dict().raw("(");

@@ -30,6 +30,7 @@ struct TrainOptions {
   std::string network = "res12", head = "quadratic";
   int64_t width = 64;
   double sigma0 = 0.1;
+  double bowl = 0;
 
   std::string objective = "mdsm";   // mdsm, single, ml
   std::string importance = "none";  // none, batch

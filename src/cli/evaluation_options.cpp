@@ -1,5 +1,6 @@
 #include "cli/evaluation_options.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -21,6 +22,14 @@ std::string bundled_classifiers() {
 
 double value(const json& of, const char* key) { return of[key].is_number() ? of[key].get<double>() : NAN; }
 
+void print_classes(const json& found) {
+  const auto shares = found["shares"].get<std::vector<double>>();
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+  fmt::print("classes         {} of {} seen; most {:.1f} % (class {}), least {:.1f} % (class {})\n",
+             std::count_if(shares.begin(), shares.end(), [](double share) { return share > 0; }),
+             shares.size(), 100 * *most, most - shares.begin(), 100 * *least, least - shares.begin());
+}
+
 void print_measures(const json& found) {
   const json& fid = found["fid"];
   fmt::print("FID             {:.4f}    n {}, reference {}\n", value(fid, "value"), fid["n"].get<int64_t>(),
@@ -31,6 +40,7 @@ void print_measures(const json& found) {
     fmt::print("Inception score {} (standard error over {} splits), n {}\n",
                with_error(value(score, "value"), value(score, "standard_error"), 4),
                score["splits"].get<int64_t>(), score["n"].get<int64_t>());
+    print_classes(found["classes"]);
   }
   if (found.contains("kid")) {
     const json& kid = found["kid"];

@@ -15,6 +15,7 @@
 #include "eval/auroc.h"
 #include "eval/energies.h"
 #include "report/histogram.h"
+#include "train/run_folder.h"
 
 namespace mdsm::cli {
 namespace {
@@ -143,14 +144,14 @@ json Outliers::table(const Group& inside, const std::vector<Group>& outside) con
 void Outliers::draw(const Group& inside, const std::vector<Group>& outside) const {
   const fs::path out = out_;
   for (size_t i = 0; i < inside.scores.size(); ++i) {
-    std::vector<HistogramGroup> groups{{inside.name, inside.scores[i].values}};
-    for (const Group& group : outside) groups.push_back({group.name, group.scores[i].values});
+    std::vector<HistogramGroup> groups{{source_name(inside.name), inside.scores[i].values}};
+    for (const Group& group : outside) groups.push_back({source_name(group.name), group.scores[i].values});
     const std::string& score = inside.scores[i].name;
     write_file(out / fmt::format("histogram-{}.svg", score),
                histogram(fmt::format("{}: higher is stranger", score), score, groups));
   }
   for (size_t g = 0; g < outside.size(); ++g) {
-    PlotPanel panel{"outliers found", false, {}};
+    PlotPanel panel{"outliers found", false, {}, Corner::lower_right};
     for (size_t i = 0; i < inside.scores.size(); ++i) {
       const auto& values = outside[g].scores[i].values;
       PlotSeries series{
@@ -167,7 +168,9 @@ void Outliers::draw(const Group& inside, const std::vector<Group>& outside) cons
       panel.series.push_back(std::move(series));
     }
     write_file(out / fmt::format("roc-{}.svg", g + 1),
-               svg({fmt::format("{} against {}", inside.name, outside[g].name), "false alarms", {panel}}));
+               svg({fmt::format("{} against {}", source_name(inside.name), source_name(outside[g].name)),
+                    "false alarms",
+                    {panel}}));
   }
 }
 

@@ -65,8 +65,7 @@ void Engine::objective_gradient(ConstTensorView x, ConstTensorView noisy, std::s
   if (target_.shape() != x.shape) target_ = Tensor(x.shape);
   const std::span<const float> clean = x.values(), shifted = noisy.values();
   const std::span<float> target = target_.values();
-  for (size_t k = 0; k < target.size(); ++k)
-    target[k] = clean[k] + static_cast<float>(bowl_) * shifted[k];
+  for (size_t k = 0; k < target.size(); ++k) target[k] = clean[k] + static_cast<float>(bowl_) * shifted[k];
   objective_gradient_impl(target_, noisy, weight, residual, energy);
   add_bowl(noisy, energy);
 }

@@ -55,6 +55,23 @@ json score_json(const FeatureSet& samples, int64_t splits) {
   return values;
 }
 
+// Share of the images in each class, by the largest probability.
+json shares(const FeatureSet& set) {
+  std::vector<double> share(static_cast<size_t>(set.classes), 0);
+  for (int64_t i = 0; i < set.n; ++i) {
+    const auto first = set.probabilities.begin() + i * set.classes;
+    share[static_cast<size_t>(std::max_element(first, first + set.classes) - first)] +=
+        1 / static_cast<double>(set.n);
+  }
+  return share;
+}
+
+json classes_json(const FeatureSet& samples, const EvaluationReference& reference) {
+  json values = {{"shares", shares(samples)}, {"n", samples.n}};
+  if (reference.set) values["shares_reference"] = shares(*reference.set);
+  return values;
+}
+
 int64_t kid_size(int64_t samples, int64_t real, const EvaluationOptions& options) {
   return options.kid_size > 0 ? options.kid_size
                               : std::max<int64_t>(2, std::min<int64_t>(1000, std::min(samples, real) / 2));
@@ -106,10 +123,12 @@ json left_out(int64_t samples, int64_t real, const EvaluationOptions& options) {
 json evaluate(const FeatureSet& samples, const EvaluationReference& reference,
               const EvaluationOptions& options) {
   json values = {{"fid", fid_json(samples, reference)}, {"left_out", json::object()}};
-  if (samples.classes > 1)
+  if (samples.classes > 1) {
     values["inception_score"] = score_json(samples, options.splits);
-  else
+    values["classes"] = classes_json(samples, reference);
+  } else {
     values["left_out"]["inception_score"] = "the feature network gives no class probabilities";
+  }
   if (!reference.set) {
     for (const char* name : {"kid", "precision_recall"})
       values["left_out"][name] = "a statistics file holds no single features; needs --data";

@@ -143,9 +143,12 @@ Head head_from(const std::string& name) {
 }
 
 json to_json(const Spec& spec) {
-  return {{"network", to_string(spec.network)}, {"width", spec.width},
-          {"channels", spec.channels},          {"size", spec.size},
-          {"head", to_string(spec.head)},       {"sigma0", spec.sigma0},
+  return {{"network", to_string(spec.network)},
+          {"width", spec.width},
+          {"channels", spec.channels},
+          {"size", spec.size},
+          {"head", to_string(spec.head)},
+          {"sigma0", spec.sigma0},
           {"bowl", spec.bowl}};
 }
 

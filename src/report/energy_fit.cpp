@@ -100,7 +100,7 @@ std::string energy_plot(const SampleSet& set, const EnergyFit& fit, const std::s
                       .high = {}};
   return svg({.title = title,
               .x_label = "temperature T",
-              .panels = {{"energy", true, {measured, expected}, true}},
+              .panels = {{"energy", true, {measured, expected}, Corner::upper_left}},
               .log_x = true});
 }
 

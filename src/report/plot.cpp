@@ -136,13 +136,18 @@ std::string panel_text(const PlotPanel& panel, const Axis& x, double top, bool l
     out += line(x.at(value), top, x.at(value), top + kPanelHeight, kGrid);
     if (last) out += text_at(x.at(value), top + kPanelHeight + 17, "middle", tick_text(value));
   }
-  double legend = top + 16;
+  const bool left = panel.legend == Corner::upper_left;
+  const auto labelled = std::count_if(panel.series.begin(), panel.series.end(),
+                                      [](const PlotSeries& series) { return !series.label.empty(); });
+  double legend = panel.legend == Corner::lower_right
+                      ? top + kPanelHeight + 6 - 16 * static_cast<double>(labelled)
+                      : top + 16;
   for (const PlotSeries& series : panel.series) {
     out += band_of(series, x, y) + path_of(series, x, y);
     if (series.label.empty()) continue;
     const std::string fill = fmt::format(R"( fill="{}")", series.colour);
-    const double side = panel.legend_left ? kLeft + 8 : kWidth - kRight - 8;
-    out += text_at(side, legend, panel.legend_left ? "start" : "end", series.label, fill.c_str());
+    out += text_at(left ? kLeft + 8 : kWidth - kRight - 8, legend, left ? "start" : "end", series.label,
+                   fill.c_str());
     legend += 16;
   }
   out += fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" fill="none" stroke="{}"/>)", kLeft, top,

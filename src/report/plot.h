@@ -15,11 +15,13 @@ struct PlotSeries {
   std::vector<double> low, high;  // a shaded band around the line; both empty, or as many as y
 };
 
+enum class Corner { upper_right, upper_left, lower_right };
+
 struct PlotPanel {
   std::string y_label;
   bool log_y = false;
   std::vector<PlotSeries> series;
-  bool legend_left = false;  // for lines that end in the upper right corner
+  Corner legend = Corner::upper_right;
 };
 
 struct Plot {

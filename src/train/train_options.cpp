@@ -99,7 +99,8 @@ void declare_train_options(OptionSet& set, TrainOptions& o) {
   set.add("width", o.width, "channels after the first convolution, a multiple of 4").range(4, 4096);
   set.add("head", o.head, "last layer").choices({"quadratic", "linear"});
   set.add("sigma0", o.sigma0, "width of the Gaussian that smooths the data").above(0);
-  set.add("bowl", o.bowl, "adds bowl ‖x‖² / (2 sigma0²) to the network's energy; the paper has 0").range(0, 1);
+  set.add("bowl", o.bowl, "adds bowl ‖x‖² / (2 sigma0²) to the network's energy; the paper has 0")
+      .range(0, 1);
 
   set.group("Objective");
   set.add("objective", o.objective,

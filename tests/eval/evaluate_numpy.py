@@ -100,6 +100,9 @@ with tempfile.TemporaryDirectory() as root:
     score, error = inception_score(p, 10)
     close(found["inception_score"]["value"], score)
     close(found["inception_score"]["standard_error"], error)
+    counts = np.bincount(p.argmax(axis=1), minlength=10)
+    assert np.abs(np.array(found["classes"]["shares"]) - counts / 300).max() < 1e-9, (found["classes"], counts)
+    assert len(found["classes"]["shares_reference"]) == 10, found["classes"]
     close(found["kid"]["value"], kernel_distance(a, b))  # all images in every subset
     assert found["precision_recall"]["precision"] == precision(b, a), found["precision_recall"]
     assert found["precision_recall"]["recall"] == precision(a, b), found["precision_recall"]

@@ -200,7 +200,7 @@ def test_run_from_before(folder, data):
     expect(mdsm(PROGRAM, "train", *tiny_options(data, folder + "/before", 8), "--stop-after", "4"), 0)
     run = the_run(folder + "/before")
     options = json.loads(content(run, "options.json"))
-    for name in [name for name in options if name.startswith("ml-") or name in ("objective", "importance")]:
+    for name in [name for name in options if name.startswith("ml-") or name in ("objective", "importance", "bowl")]:
         del options[name]
     assert len(options) == 40, sorted(options)
     with open(run + "/options.json", "w") as f:
@@ -221,6 +221,19 @@ def test_config_file(folder, data):
         assert text in result.stdout, (text, result.stdout)
     expect(mdsm(PROGRAM, "train", "--dry-run"), 2, "--data is missing")
     expect(mdsm(PROGRAM, "train", "--data", data, "--pad", "36", "--dry-run"), 2, "--resize 32")
+
+
+def test_shipped_configs(folder, data):
+    configs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "configs")
+    paths = glob.glob(configs + "/*.toml") + glob.glob(configs + "/quick/*.toml")
+    assert len(paths) >= 7, paths
+    for path in paths:
+        # The data's place is the user's; the tiny images stand in for it, without the fitting it asks for.
+        result = mdsm(PROGRAM, "train", "--config", path, "--data", data, "--crop", "0", "--resize", "0", "--dry-run")
+        expect(result, 0)
+        with open(path) as file:
+            has_bowl = "bowl = 1" in file.read()
+        assert ('"bowl": 1.0' in result.stdout) == has_bowl, (path, result.stdout)
 
 
 def wait_for(path, process):
@@ -273,7 +286,8 @@ def test_full_disk(folder, data):
 with tempfile.TemporaryDirectory() as temporary:
     images = temporary + "/images.npy"
     write_images(images)
-    for test in (test_run_and_resume, test_exact_may_change, test_objectives, test_run_from_before, test_config_file, test_signals_and_lock, test_full_disk):
+    for test in (test_run_and_resume, test_exact_may_change, test_objectives, test_run_from_before, test_config_file,
+                 test_shipped_configs, test_signals_and_lock, test_full_disk):
         begin = time.time()
         test(temporary, images)
         print(f"{test.__name__}: {time.time() - begin:.1f} s")

@@ -134,7 +134,7 @@ TEST(Resume, RunsFromBeforeTheNewOptionsKeepTheirFingerprint) {
 
 TEST(Resume, ARunFromBeforeHasTheDefaultsOfNewOptions) {
   json before = Fixture({"--data", "d"}).set.to_json();
-  for (const char* name : {"objective", "importance", "ml-eps", "ml-chains"}) before.erase(name);
+  for (const char* name : {"objective", "importance", "ml-eps", "ml-chains", "bowl"}) before.erase(name);
   Fixture same({"--objective", "mdsm"});
   apply_recorded(same.set, before, same.defaults, "options.json");
   EXPECT_EQ(hash_of(same.set.to_json()), hash_of(before));

@@ -20,8 +20,8 @@
 namespace mdsm {
 
 struct FastOptions {
-  double h0 = 0.05;           // share of the residual removed in the first step, in (0, 1]
-  double beta = 0.3;          // 1: no fresh noise, 0: as much as was removed
+  double h0 = 0.02;           // share of the residual removed in the first step, in (0, 1]
+  double beta = 0.2;          // 1: no fresh noise, 0: as much as was removed
   double sigma_end = 0.1;     // done below this noise level
   int64_t evaluations = 100;  // most gradient evaluations a sample, the final jump's included
   bool jump = true;           // ends with x - d

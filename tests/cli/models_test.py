@@ -40,6 +40,15 @@ class Models(unittest.TestCase):
         self.good("sample", "--model", "fashion-mnist", "--sampler", "fast", "-n", "2", "--out", "samples")
         self.assertTrue(os.path.getsize(os.path.join(self.root, "samples/grid.png")) > 1000)
 
+    def test_samples_are_clothes(self):
+        """What the bundled classifier makes of 200 samples; a model that draws blobs or one thing only fails."""
+        self.good("sample", "--model", "fashion-mnist", "--sampler", "fast", "-n", "200", "--out", "samples")
+        found = json.loads(self.good("evaluate", "--samples", "samples", "--data", "fashion-mnist", "--split", "test", "--json"))
+        shares = found["classes"]["shares"]
+        self.assertEqual(sum(share > 0 for share in shares), 10, shares)
+        self.assertLess(max(shares), 0.25, shares)
+        self.assertLess(found["fid"]["value"], 80, found["fid"])
+
     def test_a_file_goes_before_a_name(self):
         with open(os.path.join(self.root, "fashion-mnist"), "w") as file:
             file.write("not a model")
@@ -70,6 +79,10 @@ class Models(unittest.TestCase):
         code, _, errors = self.run_it("export", half, os.path.join(self.root, "half.pt"), "--half")
         self.assertEqual(code, 2)
         self.assertIn("--half writes a model file", errors)
+        code, _, errors = self.run_it("export", half, os.path.join(self.root, "model.pt"))
+        self.assertEqual((code, errors.count("\n")), (1, 1), errors)
+        self.assertIn("no place for the model's bowl of 1", errors)
+        self.assertFalse(os.path.exists(os.path.join(self.root, "model.pt")))
         code, _, errors = self.run_it("export", half, whole)
         self.assertEqual(code, 1)
         self.assertIn("--force", errors)

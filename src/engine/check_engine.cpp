@@ -52,7 +52,7 @@ constexpr std::pair<StateVector, const char*> kStepped[] = {{StateVector::adam_m
 
 CheckEngine::CheckEngine(std::unique_ptr<Engine> tested, std::unique_ptr<Engine> reference,
                          CheckTolerance tolerance)
-    : Engine(tested->spec(), 0),
+    : Engine(tested->spec(), BowlAdded::inside),
       tested_(std::move(tested)),
       reference_(std::move(reference)),
       tolerance_(tolerance),

@@ -4,7 +4,10 @@
 
 namespace mdsm {
 
-Engine::Engine(const Spec& spec, double bowl) : spec_(spec), bowl_(bowl) { validate(spec); }
+Engine::Engine(const Spec& spec, BowlAdded bowl)
+    : spec_(spec), bowl_(bowl == BowlAdded::here ? spec.bowl : 0) {
+  validate(spec);
+}
 
 void Engine::check_images(ConstTensorView x, const char* what) const {
   if (x.shape.n < 1 || x.shape != spec_.input(x.shape.n))

@@ -31,9 +31,13 @@ struct AdamStep {
 // Flat vectors of parameter_count() values that an engine holds on its device.
 enum class StateVector { weights, ema, adam_m, adam_v, gradient };
 
+// Who adds the bowl of the spec to what the *_impl compute: the public methods of Engine, for a network;
+// nobody, for an engine made of engines that have done so.
+enum class BowlAdded { here, inside };
+
 class Engine {
  public:
-  explicit Engine(const Spec& spec) : Engine(spec, spec.bowl) {}
+  Engine(const Spec& spec, BowlAdded bowl);
   virtual ~Engine() = default;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -63,10 +67,6 @@ class Engine {
   // vectors and the average start as: adam_m = adam_v = gradient = 0, ema = weights.
   void read(StateVector which, std::span<float> out) const;
   void write(StateVector which, std::span<const float> values);
-
- protected:
-  // bowl: what the public methods add; 0 for an engine made of engines that add it themselves.
-  Engine(const Spec& spec, double bowl);
 
  private:
   virtual void energy_impl(ConstTensorView x, std::span<float> energy) = 0;

@@ -62,7 +62,7 @@ GaussianReference mean_reference(const Dataset& images, double std) {
 }
 
 BridgeEngine::BridgeEngine(Engine& target, const GaussianReference& reference)
-    : Engine(target.spec()), target_(target), reference_(reference) {
+    : Engine(target.spec(), BowlAdded::inside), target_(target), reference_(reference) {
   if (static_cast<int64_t>(reference.mean.size()) != spec().input(1).count())
     fail("this is a bug in the caller", "the reference has {} pixels instead of {}", reference.mean.size(),
          spec().input(1).count());

@@ -21,7 +21,7 @@ struct Fault {
 class FaultyEngine : public Engine {
  public:
   FaultyEngine(std::unique_ptr<Engine> real, Fault fault)
-      : Engine(real->spec()), real_(std::move(real)), fault_(std::move(fault)) {}
+      : Engine(real->spec(), BowlAdded::inside), real_(std::move(real)), fault_(std::move(fault)) {}
   std::string name() const override { return "faulty"; }
 
  private:

@@ -130,6 +130,28 @@ TEST(Ais, ChainsTravelFromOneEndToTheOther) {
   }
 }
 
+// The model's bowl is inside the energy that the bridge is given, and counts once.
+TEST(Ais, AModelsBowlIsCountedOnce) {
+  class Bowl : public AnalyticEngine {
+   public:
+    explicit Bowl(Spec spec) : AnalyticEngine((spec.bowl = 0.5, spec)) {}
+    double energy_of(const float*, float* grad_x) const override {
+      if (grad_x) std::fill(grad_x, grad_x + spec().input(1).count(), 0.0f);
+      return 3;
+    }
+  };
+  Bowl engine(tiny_spec(0.1));
+  BridgeEngine bridge(engine, reference_at(engine.spec(), 0.5, 0.35));
+  Tensor x(engine.spec().input(2), 0.25f), grad_x(x.shape());
+  std::vector<float> energy(2), alone(2);
+  bridge.set_beta(1);
+  bridge.energy_and_gradient(x, energy, grad_x);
+  bridge.energy(x, alone);
+  const double expected = 3 + 0.5 * kPixels * 0.0625 / (2 * 0.01);
+  for (const float value : {energy[0], energy[1], alone[0], alone[1]}) EXPECT_NEAR(value, expected, 1e-4);
+  for (const float value : grad_x.values()) EXPECT_NEAR(value, 0.5 * 0.25 / 0.01, 1e-4);
+}
+
 // One distribution is plain importance sampling: log w = -(E - E_ref) at the start.
 TEST(Ais, OneDistributionIsImportanceSampling) {
   OffsetGaussian engine(1, 8, 0.5, 0.1, 7);

@@ -26,7 +26,7 @@ constexpr int64_t kPixels = 64;
 
 class AnalyticEngine : public Engine {
  public:
-  using Engine::Engine;
+  explicit AnalyticEngine(const Spec& spec) : Engine(spec, BowlAdded::here) {}
   std::string name() const override { return "analytic"; }
 
  protected:

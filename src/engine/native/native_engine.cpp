@@ -32,7 +32,7 @@ int64_t training_piece(const Spec& spec, Layout layout, Arithmetic arithmetic, M
 class NativeEngine : public Engine {
  public:
   NativeEngine(const Parameters& parameters, Arithmetic arithmetic)
-      : Engine(parameters.spec()),
+      : Engine(parameters.spec(), BowlAdded::here),
         arithmetic_(arithmetic),
         layout_(choose_layout(spec())),
         weights_(parameters),

@@ -21,7 +21,7 @@ namespace {
 class TorchEngine : public Engine {
  public:
   TorchEngine(const Parameters& parameters, const torch::Device& device, int (*threads)())
-      : Engine(parameters.spec()),
+      : Engine(parameters.spec(), BowlAdded::here),
         device_(device),
         threads_(threads),
         weights_(to_device(parameters.values(), {parameter_count(parameters.spec())}).clone()),

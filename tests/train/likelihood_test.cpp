@@ -16,7 +16,8 @@ namespace {
 // is plain descent, so that a gradient can be read from it.
 class PrecisionEngine : public Engine {
  public:
-  PrecisionEngine(const Spec& spec, double precision) : Engine(spec, BowlAdded::here), t_(static_cast<float>(precision)) {}
+  PrecisionEngine(const Spec& spec, double precision)
+      : Engine(spec, BowlAdded::here), t_(static_cast<float>(precision)) {}
   std::string name() const override { return "precision"; }
   double precision() const { return static_cast<double>(t_); }
   double gradient() const { return gradient_; }

@@ -30,6 +30,7 @@ float root_mean_square(std::span<const float> d) {
 struct Residuals {
   Tensor d;
   std::vector<float> sigma;
+  std::vector<double> scale;  // of the last step's noise
 
   void compute(Chains& chains, int64_t step, const Residual& residual) {
     chains.for_rows(step, [&](int64_t row) {
@@ -59,7 +60,8 @@ void take_finished(Chains& chains, Residuals& r, const FastOptions& options, int
       chains.keep(row);
     } else {
       if (kept < row) std::ranges::copy(d, r.d.view().image(kept).data());
-      r.sigma[static_cast<size_t>(kept++)] = r.sigma[at];
+      r.sigma[static_cast<size_t>(kept)] = r.sigma[at];
+      r.scale[static_cast<size_t>(kept++)] = r.scale[at];
     }
   }
   if (kept < chains.rows()) chains.drop(finished);
@@ -67,10 +69,26 @@ void take_finished(Chains& chains, Residuals& r, const FastOptions& options, int
 
 }  // namespace
 
+double blended_scale(double h, double kept, double sigma, double previous) {
+  const double stays = (1 - h) * previous;
+  const double fresh = std::max(kept * kept - (1 - h) * (1 - h), 0.0) * sigma * sigma;
+  return (std::sqrt(stays * stays + 8 * fresh) - stays) / 2;
+}
+
+bool blended_step(Chains& chains, int64_t row, int64_t step, std::span<const float> along, double factor,
+                  double scale) {
+  const auto noise = [&](int64_t of) {
+    return sample_stream(chains.seed(row), Draw::step, static_cast<uint64_t>(of));
+  };
+  return drift_and_diffuse(chains.x().image(row), along, static_cast<float>(-factor),
+                           static_cast<float>(scale), noise(step), noise(step + 1));
+}
+
 Samples run_blind(const Run& run, const FastOptions& options, const Residual& residual) {
   check(options);
   Chains chains(run, options.sigma_max, "use a smaller --h0");
-  Residuals r{Tensor(chains.x().shape), std::vector<float>(static_cast<size_t>(chains.rows()))};
+  const auto rows = static_cast<size_t>(chains.rows());
+  Residuals r{Tensor(chains.x().shape), std::vector<float>(rows), std::vector<double>(rows)};
   const int64_t most = options.evaluations - 1;  // steps; the last evaluation serves the jump
   const int64_t hot_steps = run.start ? 0 : std::min(options.hot, options.evaluations / 4);
   for (int64_t step = 0;; ++step) {
@@ -84,15 +102,13 @@ Samples run_blind(const Run& run, const FastOptions& options, const Residual& re
     const double t = static_cast<double>(step - hot_steps + 1);
     const double h = hot ? kHotShare : options.h0 * t / (1 + options.h0 * (t - 1));
     const double kept = hot ? 1 : 1 - options.beta * h;  // share of sigma that stays
-    const double fresh = kept * kept - (1 - h) * (1 - h);
     chains.for_rows(step, [&](int64_t row) {
       // Hot steps keep the noise of the start, which is known: going by the estimate, its small error would
       // add up from step to step.
       const double sigma = hot ? options.sigma_max : r.sigma[static_cast<size_t>(row)];
-      const double gamma = sigma * std::sqrt(std::max(fresh, 0.0));
-      return drift_and_diffuse(chains.x().image(row), r.d.view().image(row), static_cast<float>(-h),
-                               static_cast<float>(gamma),
-                               sample_stream(chains.seed(row), Draw::step, static_cast<uint64_t>(step)));
+      double& scale = r.scale[static_cast<size_t>(row)];
+      scale = blended_scale(h, kept, sigma, scale);
+      return blended_step(chains, row, step, r.d.view().image(row), h, scale);
     });
   }
 }

@@ -2,9 +2,9 @@
 // is told no noise level by either.
 //
 // fast_blind: noise-blind coarse to fine (Kadkhodaie & Simoncelli). The residual itself says how much noise
-// is left, sigma = ‖d‖/sqrt(pixels); step t removes a share h = h0 t/(1 + h0 (t-1)) of it and puts back
-// gamma² = sigma² ((1 - beta h)² - (1 - h)²) of fresh noise. A sample is done at sigma < sigma_end and leaves
-// the batch.
+// is left, sigma = ‖d‖/sqrt(pixels); step t removes a share h = h0 t/(1 + h0 (t-1)) of it and puts so much
+// noise back that (1 - beta h) sigma is left, half of it drawn in the step before (blind.h says why). A
+// sample is done at sigma < sigma_end and leaves the batch.
 //
 // ode: deterministic integration of dx/dsigma = d/sigma down a grid of noise levels (rho = 7).
 //
@@ -20,8 +20,8 @@
 namespace mdsm {
 
 struct FastOptions {
-  double h0 = 0.02;           // share of the residual removed in the first step, in (0, 1]
-  double beta = 0.2;          // 1: no fresh noise, 0: as much as was removed
+  double h0 = 0.03;           // share of the residual removed in the first step, in (0, 1]
+  double beta = 0.1;          // 1: no fresh noise, 0: as much as was removed
   double sigma_end = 0.1;     // done below this noise level
   int64_t evaluations = 100;  // most gradient evaluations a sample, the final jump's included
   bool jump = true;           // ends with x - d

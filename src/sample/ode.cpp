@@ -51,6 +51,7 @@ Samples ode(const Run& run, const OdeOptions& options) {
     });
   };
   const int64_t hot = run.start ? 0 : options.hot, steps = hot + options.steps;
+  double noise = 0;  // scale of the last hot step's
   for (int64_t step = 0;; ++step) {
     const int64_t level = std::max<int64_t>(step - hot, 0);
     const double now = grid[static_cast<size_t>(level)];
@@ -58,11 +59,9 @@ Samples ode(const Run& run, const OdeOptions& options) {
     chains.report(step, steps, 0, now);
     if (step == steps || chains.stop_asked()) return chains.finish(options.jump, step);
     if (step < hot) {
-      const double h = kHotShare, fresh = now * std::sqrt(1 - (1 - h) * (1 - h));
+      noise = blended_scale(kHotShare, 1, now, noise);
       chains.for_rows(step, [&](int64_t row) {
-        return drift_and_diffuse(chains.x().image(row), chains.grad_x().image(row),
-                                 static_cast<float>(-h * scale), static_cast<float>(fresh),
-                                 sample_stream(chains.seed(row), Draw::step, static_cast<uint64_t>(step)));
+        return blended_step(chains, row, step, chains.grad_x().image(row), kHotShare * scale, noise);
       });
       continue;
     }

@@ -8,6 +8,25 @@ namespace {
 // Images live in [0,1] and the hottest noise in use has a few units; beyond this nothing comes back.
 constexpr float kRange = 1e6f;
 constexpr size_t kChunk = 1024;  // pixels whose noise stays in the first-level cache
+
+// x += factor * g + scale * n, with n from fill(span), which gets consecutive parts of the image.
+template <class Fill>
+bool diffuse(std::span<float> x, std::span<const float> g, float factor, float scale, const Fill& fill) {
+  float noise[kChunk];
+  int bad = 0;
+  for (size_t first = 0; first < x.size(); first += kChunk) {
+    const size_t count = std::min(kChunk, x.size() - first);
+    fill(std::span(noise, count));
+    float* to = x.data() + first;
+    const float* from = g.data() + first;
+    for (size_t i = 0; i < count; ++i) {
+      to[i] = to[i] + factor * from[i] + scale * noise[i];
+      bad |= !(std::fabs(to[i]) < kRange);
+    }
+  }
+  return !bad;
+}
+
 }  // namespace
 
 int64_t rows_per_thread(int64_t pixels) { return std::max<int64_t>(2, 2048 / std::max<int64_t>(pixels, 1)); }
@@ -29,19 +48,17 @@ bool drift(std::span<float> x, std::span<const float> g, float factor) {
 
 bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
                        RandomStream stream) {
-  float noise[kChunk];
-  int bad = 0;
-  for (size_t first = 0; first < x.size(); first += kChunk) {
-    const size_t count = std::min(kChunk, x.size() - first);
-    stream.fill_normal({noise, count});
-    float* to = x.data() + first;
-    const float* from = g.data() + first;
-    for (size_t i = 0; i < count; ++i) {
-      to[i] = to[i] + factor * from[i] + scale * noise[i];
-      bad |= !(std::fabs(to[i]) < kRange);
-    }
-  }
-  return !bad;
+  return diffuse(x, g, factor, scale, [&](std::span<float> noise) { stream.fill_normal(noise); });
+}
+
+bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
+                       RandomStream before, RandomStream after) {
+  return diffuse(x, g, factor, scale / 2, [&](std::span<float> noise) {
+    float more[kChunk];
+    before.fill_normal(noise);
+    after.fill_normal({more, noise.size()});
+    for (size_t i = 0; i < noise.size(); ++i) noise[i] += more[i];
+  });
 }
 
 double sum_of_squares(std::span<const float> values) {

@@ -20,6 +20,9 @@ bool drift(std::span<float> x, std::span<const float> g, float factor);
 // x += factor * g + scale * n, with normal n from the stream.
 bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
                        RandomStream stream);
+// The same with the mean of two streams' normal n.
+bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
+                       RandomStream before, RandomStream after);
 
 double sum_of_squares(std::span<const float> values);
 // sigma0² ‖g‖ / sqrt(pixels)

@@ -67,10 +67,10 @@ TEST(Fast, PutsBackAsMuchNoiseAsBetaSays) {
 }
 
 TEST(Fast, HotStepsKeepTheNoiseAlsoWhenItIsUnderestimated) {
-  // A residual of 0.8 times the noise: variance settles at v = (1 - 0.4)² v + 1 - 0.5², wherever it began.
+  // A residual of 0.8 times the noise is that of a Gaussian of variance 1/0.8, wherever it began.
   PointEngine engine;
   for (double& precision : engine.precision) precision *= 0.8;
-  const auto seeds = seeds_from(0, 100);
+  const auto seeds = seeds_from(0, 1000);
   FastOptions options;
   options.hot = 25, options.evaluations = 100;
   double variance = 0;
@@ -78,11 +78,48 @@ TEST(Fast, HotStepsKeepTheNoiseAlsoWhenItIsUnderestimated) {
     if (r.step != 25) return;
     for (int64_t i = 0; i < r.x.shape.n; ++i)
       for (size_t j = 0; j < kPixels; ++j)
-        variance += std::pow(r.x.image(i)[j] - engine.mean[j], 2) / (100.0 * kPixels);
+        variance += std::pow(r.x.image(i)[j] - engine.mean[j], 2) / (1000.0 * kPixels);
   };
   fast_blind({engine, seeds, {}, observer}, options);
-  const double wanted = 0.75 / (1 - 0.36);
-  EXPECT_NEAR(variance, wanted, 5 * wanted * std::sqrt(2 / (100.0 * kPixels)));
+  const double wanted = 1 / 0.8;
+  EXPECT_NEAR(variance, wanted, 5 * wanted * std::sqrt(2 / (1000.0 * kPixels)));
+}
+
+// Pixel 0 is a Gaussian of standard deviation 1/2, all others are always at their mean; they say how much
+// noise there is.
+class SignalEngine : public GaussianEngine {
+ public:
+  static constexpr double kVariance = 0.25;
+
+  double energy_of(const float* x, float* grad_x) const override {
+    double square = 0;
+    for (size_t i = 1; i < kPixels; ++i) square += std::pow(x[i] - mean[i], 2);
+    const double sigma2 = square / (kPixels - 1), sigma0 = spec().sigma0;
+    if (grad_x)
+      for (size_t i = 0; i < kPixels; ++i) {
+        const double share = i == 0 ? sigma2 / (kVariance + sigma2) : 1;
+        grad_x[i] = static_cast<float>(share * (x[i] - mean[i]) / (sigma0 * sigma0));
+      }
+    return 0;
+  }
+};
+
+TEST(Fast, KeepsTheSpreadOfTheData) {
+  // 96 % of pixel 0's variance; with noise of its own in every step the sampler leaves 57 %.
+  SignalEngine engine;
+  const size_t n = 4000;
+  FastOptions options;
+  options.h0 = 0.1, options.beta = 0.1, options.sigma_max = 3, options.evaluations = 200,
+  options.jump = false;
+  const auto seeds = seeds_from(0, n);
+  const auto samples = fast_blind({engine, seeds}, options);
+  double variance = 0, noise = 0;
+  for (int64_t i = 0; i < static_cast<int64_t>(n); ++i) {
+    const auto x = samples.x.view().image(i);
+    variance += std::pow(x[0] - engine.mean[0], 2) / n;
+    for (size_t j = 1; j < kPixels; ++j) noise += std::pow(x[j] - engine.mean[j], 2) / (n * (kPixels - 1));
+  }
+  EXPECT_NEAR((variance - noise) / SignalEngine::kVariance, 1, 0.1);
 }
 
 TEST(Fast, EverySampleStopsOnItsOwn) {

@@ -68,7 +68,17 @@ std::vector<double> ticks(const Axis& axis, int count) {
   const double low = std::ceil(axis.range.low), high = std::floor(axis.range.high);
   const double step = std::max(1.0, std::ceil((high - low) / count));
   for (double power = low; power <= high; power += step) values.push_back(std::pow(10.0, power));
-  if (values.size() >= 2) return values;
+  if (values.size() > 3) return values;
+  if (values.size() >= 2) {  // few decades: 2 and 5 of each as well
+    values.clear();
+    for (double power = low - 1; power <= high; ++power)
+      for (const double digit : {1.0, 2.0, 5.0}) {
+        const double value = digit * std::pow(10.0, power);
+        if (axis.scaled(value) >= axis.range.low && axis.scaled(value) <= axis.range.high)
+          values.push_back(value);
+      }
+    return values;
+  }
   values.clear();  // less than two decades: round numbers of the values themselves
   for (const double v : round_ticks(std::pow(10.0, axis.range.low), std::pow(10.0, axis.range.high), count))
     if (v > 0) values.push_back(v);
@@ -171,6 +181,20 @@ std::vector<double> round_ticks(double low, double high, int count) {
   const double first = std::ceil(low / step - 1e-9), last = std::floor(high / step + 1e-9);
   for (double k = first; k <= last && values.size() < 100; ++k) values.push_back(k * step);
   return values;
+}
+
+void thin(PlotSeries& series, size_t points) {
+  const size_t size = series.y.size(), group = std::max<size_t>(1, size / points);
+  size_t kept = 0;
+  for (size_t first = 0; first < size; first += group, ++kept) {
+    const size_t last = std::min(size, first + group);
+    double x = 0, y = 0;
+    for (size_t i = first; i < last; ++i) x += series.x[i], y += series.y[i];
+    series.x[kept] = x / static_cast<double>(last - first);
+    series.y[kept] = y / static_cast<double>(last - first);
+  }
+  series.x.resize(kept);
+  series.y.resize(kept);
 }
 
 std::string svg(const Plot& plot) {

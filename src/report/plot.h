@@ -32,6 +32,10 @@ struct Plot {
 
 std::string svg(const Plot& plot);
 
+// Means over neighbouring points, so that a line of very many stays a small picture: between `points` and
+// twice as many are left. For lines without a band.
+void thin(PlotSeries& series, size_t points);
+
 // Round numbers (1, 2 or 5 times a power of ten apart) inside [low, high], about `count` of them.
 std::vector<double> round_ticks(double low, double high, int count);
 

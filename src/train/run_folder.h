@@ -26,6 +26,7 @@ class RunFolder {
   fs::path options() const { return path_ / "options.json"; }
   fs::path log() const { return path_ / "log.txt"; }
   fs::path stats() const { return path_ / "stats.jsonl"; }
+  fs::path plot() const { return path_ / "loss.svg"; }
   fs::path state() const { return path_ / "state.safetensors"; }
   fs::path failed_state() const { return path_ / "state-failed.safetensors"; }
   fs::path weights() const { return path_ / "weights.safetensors"; }

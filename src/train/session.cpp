@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "model/model_file.h"
+#include "train/loss_plot.h"
 #include "train/tfevents.h"
 
 namespace mdsm {
@@ -66,6 +67,9 @@ void save_model_file(const SessionInput& in, const StateHead& head, StateVector 
 // The state comes last: while it is the old one, whatever is newer beside it will be written again.
 void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats) {
   stats.flush();
+  if (head.step > 0)
+    write_file(in.folder.plot(),
+               loss_plot(in.folder.stats(), in.folder.path().filename().string(), in.options));
   save_model_file(in, head, StateVector::weights, in.folder.weights());
   save_model_file(in, head, StateVector::ema, in.folder.ema());
   save_state(in.folder.state(), in.engine, head);

@@ -20,6 +20,21 @@ double number_or_nan(const json& value) {
   return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
+// Every whole line that is one of statistics: its text, with the line break, and its values.
+template <typename Use>
+void for_lines(const fs::path& path, const Use& use) {
+  const std::string text = read_text(path);
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    if (end == std::string::npos) break;
+    const std::string line = text.substr(at, end + 1 - at);
+    at = end + 1;
+    const json values = json::parse(line, nullptr, false);
+    if (!values.is_object() || !values.contains("step") || !values["step"].is_number_integer()) continue;
+    use(line, values);
+  }
+}
+
 }  // namespace
 
 json to_json(const StatsRecord& r) {
@@ -100,20 +115,36 @@ void StatsFile::append(const StatsRecord& record) {
 
 void StatsFile::flush() { ::fdatasync(descriptor_); }
 
+std::vector<StatsRecord> read_stats(const fs::path& path) {
+  std::vector<StatsRecord> records;
+  for_lines(path, [&](const std::string&, const json& values) {
+    StatsRecord& r = records.emplace_back();
+    const auto number = [&](const char* name) { return number_or_nan(values.value(name, json())); };
+    r.step = values["step"].get<int64_t>();
+    r.loss = number("loss");
+    r.loss_last = number("loss_last");
+    const json quarters = values.value("loss_quarters", json());
+    for (size_t q = 0; q < r.loss_quarters.size(); ++q)
+      r.loss_quarters[q] = q < quarters.size() ? number_or_nan(quarters[q]) : StepResult::kNone;
+    r.energy_data = number("energy_data");
+    r.energy_noise = number("energy_noise");
+    r.grad_norm = number("grad_norm");
+    r.lr = number("lr");
+    r.effective = number("importance_effective");
+    r.images_per_s = number("images_per_s");
+    r.seconds = number("seconds");
+    r.time = number("time");
+  });
+  return records;
+}
+
 void cut_stats(const fs::path& path, int64_t step) {
   if (!fs::exists(path)) return;
-  const std::string text = read_text(path);
   std::string kept;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;
-    const std::string line = text.substr(at, end + 1 - at);
-    at = end + 1;
-    const json values = json::parse(line, nullptr, false);
-    if (!values.is_object() || !values.contains("step") || !values["step"].is_number_integer()) continue;
+  for_lines(path, [&](const std::string& line, const json& values) {
     if (values["step"].get<int64_t>() <= step) kept += line;
-  }
-  if (kept != text) write_file(path, kept);
+  });
+  if (kept.size() != fs::file_size(path)) write_file(path, kept);
 }
 
 }  // namespace mdsm

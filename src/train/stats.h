@@ -73,6 +73,9 @@ class StatsFile {
   int descriptor_ = -1;
 };
 
+// All whole lines, with what they have of the fields above.
+std::vector<StatsRecord> read_stats(const fs::path& path);
+
 // Drops the lines after `step`, and half a line that a killed process left.
 void cut_stats(const fs::path& path, int64_t step);
 

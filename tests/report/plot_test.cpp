@@ -57,6 +57,25 @@ TEST(Plot, BothAxesCanBeLogarithmic) {
   EXPECT_NE(svg(plot).find(">100</text>"), std::string::npos);
 }
 
+TEST(Plot, FewDecadesHaveTicksBetweenThem) {
+  const Plot plot{"t", "step", {{"loss", true, {{"", {0, 1}, {7, 800}, "#000", {}, {}}}}}};
+  const std::string text = svg(plot);
+  for (const char* tick : {">10</text>", ">20</text>", ">50</text>", ">100</text>", ">500</text>"})
+    EXPECT_NE(text.find(tick), std::string::npos) << tick;
+  EXPECT_EQ(text.find(">5</text>"), std::string::npos);  // below the axis
+}
+
+TEST(Plot, ThinLinesKeepTheirMeansAndTheirEnd) {
+  PlotSeries series;
+  for (int i = 1; i <= 11; ++i) series.x.push_back(i), series.y.push_back(i * i);
+  thin(series, 5);
+  EXPECT_EQ(series.x, (std::vector<double>{1.5, 3.5, 5.5, 7.5, 9.5, 11}));
+  EXPECT_EQ(series.y, (std::vector<double>{2.5, 12.5, 30.5, 56.5, 90.5, 121}));
+  const std::vector<double> before = series.y;
+  thin(series, 5);
+  EXPECT_EQ(series.y, before);  // few enough already
+}
+
 TEST(Plot, TextIsEscapedAndOddNumbersAreLeftOut) {
   const Plot plot{"a < b & c",
                   "x",

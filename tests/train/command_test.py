@@ -84,8 +84,8 @@ def read_events(run):
 
 def check_folder(run):
     names = set(os.listdir(run))
-    wanted = {"options.json", "version.txt", "log.txt", "stats.jsonl", "state.safetensors", "weights.safetensors",
-              "ema.safetensors", "preview-000004.png", "ema-000004.safetensors"}
+    wanted = {"options.json", "version.txt", "log.txt", "stats.jsonl", "loss.svg", "state.safetensors",
+              "weights.safetensors", "ema.safetensors", "preview-000004.png", "ema-000004.safetensors"}
     assert wanted <= names, wanted - names
     saved = json.loads(content(run, "options.json"))
     assert saved["width"] == 4 and saved["seed"] == 3 and saved["sigma-max"] == 3, saved

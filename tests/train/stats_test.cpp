@@ -45,6 +45,22 @@ TEST(StatsMeter, GoesThroughJsonBitForBit) {
   EXPECT_TRUE(std::isnan(b.loss_quarters[3]));
 }
 
+TEST(StatsFile, IsReadBackBitForBit) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "stats.jsonl";
+  StatsMeter meter;
+  meter.add(step_of(1.0 / 3));
+  StatsRecord record = meter.take(7);
+  record.lr = 1e-3 / 3;
+  record.seconds = 12.5;
+  StatsFile(path).append(record);
+  write_file(path, read_text(path) + "{\"step\": 2");  // killed while writing
+  const std::vector<StatsRecord> read = read_stats(path);
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(to_json(read[0]).dump(), to_json(record).dump());  // as text: NaN is not equal to itself
+  EXPECT_TRUE(std::isnan(read[0].loss_quarters[3]));
+}
+
 TEST(StatsFile, CuttingDropsLaterLinesAndHalfALine) {
   const TemporaryFolder folder;
   const fs::path path = folder / "stats.jsonl";

@@ -152,10 +152,12 @@ std::string panel_text(const PlotPanel& panel, const Axis& x, double top, bool l
   double legend = panel.legend == Corner::lower_right
                       ? top + kPanelHeight + 6 - 16 * static_cast<double>(labelled)
                       : top + 16;
-  for (const PlotSeries& series : panel.series) {
-    out += band_of(series, x, y) + path_of(series, x, y);
+  for (const PlotSeries& series : panel.series) out += band_of(series, x, y) + path_of(series, x, y);
+  for (const PlotSeries& series : panel.series) {  // over all lines, and readable where one passes below
     if (series.label.empty()) continue;
-    const std::string fill = fmt::format(R"( fill="{}")", series.colour);
+    const std::string fill = fmt::format(
+        R"( fill="{}" stroke="#fff" stroke-width="4" stroke-linejoin="round" paint-order="stroke")",
+        series.colour);
     out += text_at(left ? kLeft + 8 : kWidth - kRight - 8, legend, left ? "start" : "end", series.label,
                    fill.c_str());
     legend += 16;

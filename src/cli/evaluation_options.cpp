@@ -28,6 +28,11 @@ void print_classes(const json& found) {
   fmt::print("classes         {} of {} seen; most {:.1f} % (class {}), least {:.1f} % (class {})\n",
              std::count_if(shares.begin(), shares.end(), [](double share) { return share > 0; }),
              shares.size(), 100 * *most, most - shares.begin(), 100 * *least, least - shares.begin());
+  fmt::print("doubtful        {:.1f} % of the samples have no class of probability {:g}{}\n",
+             100 * found["doubtful"].get<double>(), found["doubtful_below"].get<double>(),
+             found.contains("doubtful_reference")
+                 ? fmt::format(", {:.1f} % of the reference", 100 * found["doubtful_reference"].get<double>())
+                 : "");
 }
 
 void print_measures(const json& found) {

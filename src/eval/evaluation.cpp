@@ -66,9 +66,26 @@ json shares(const FeatureSet& set) {
   return share;
 }
 
+// Share of the images of which the classifier is not sure: no class has this probability.
+constexpr float kSure = 0.8f;
+
+double doubtful(const FeatureSet& set) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < set.n; ++i) {
+    const auto first = set.probabilities.begin() + i * set.classes;
+    count += *std::max_element(first, first + set.classes) < kSure;
+  }
+  return static_cast<double>(count) / static_cast<double>(set.n);
+}
+
 json classes_json(const FeatureSet& samples, const EvaluationReference& reference) {
-  json values = {{"shares", shares(samples)}, {"n", samples.n}};
-  if (reference.set) values["shares_reference"] = shares(*reference.set);
+  json values = {{"shares", shares(samples)},
+                 {"n", samples.n},
+                 {"doubtful", doubtful(samples)},
+                 {"doubtful_below", 0.8}};
+  if (!reference.set) return values;
+  values["shares_reference"] = shares(*reference.set);
+  values["doubtful_reference"] = doubtful(*reference.set);
   return values;
 }
 

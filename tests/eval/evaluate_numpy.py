@@ -103,6 +103,10 @@ with tempfile.TemporaryDirectory() as root:
     counts = np.bincount(p.argmax(axis=1), minlength=10)
     assert np.abs(np.array(found["classes"]["shares"]) - counts / 300).max() < 1e-9, (found["classes"], counts)
     assert len(found["classes"]["shares_reference"]) == 10, found["classes"]
+    assert 0 < found["classes"]["doubtful"] < 1, found["classes"]
+    close(found["classes"]["doubtful"], np.mean(p.max(axis=1) < np.float32(0.8)))
+    real = np.load(os.path.join(features, "reference-probabilities.npy"))
+    close(found["classes"]["doubtful_reference"], np.mean(real.max(axis=1) < np.float32(0.8)))
     close(found["kid"]["value"], kernel_distance(a, b))  # all images in every subset
     assert found["precision_recall"]["precision"] == precision(b, a), found["precision_recall"]
     assert found["precision_recall"]["recall"] == precision(a, b), found["precision_recall"]

@@ -12,8 +12,8 @@
 
 namespace mdsm::cli {
 
-// A file as it is; a bundled name (fashion-mnist, mnist, cifar10) as the file classifier-NAME that ships. Throws with
-// the names there are when neither exists.
+// A file as it is; a bundled name (fashion-mnist, mnist, cifar10) as the file classifier-NAME that ships.
+// Throws with the names there are when neither exists.
 fs::path classifier_path(const std::string& given);
 // The bundled one that belongs to a data source ("mnist:/a/folder" is mnist), whatever files lie in the
 // working directory. Throws when there is none.

@@ -67,13 +67,13 @@ json shares(const FeatureSet& set) {
 }
 
 // Share of the images of which the classifier is not sure: no class has this probability.
-constexpr float kSure = 0.8f;
+constexpr double kSure = 0.8;
 
 double doubtful(const FeatureSet& set) {
   int64_t count = 0;
   for (int64_t i = 0; i < set.n; ++i) {
     const auto first = set.probabilities.begin() + i * set.classes;
-    count += *std::max_element(first, first + set.classes) < kSure;
+    count += *std::max_element(first, first + set.classes) < static_cast<float>(kSure);
   }
   return static_cast<double>(count) / static_cast<double>(set.n);
 }
@@ -82,7 +82,7 @@ json classes_json(const FeatureSet& samples, const EvaluationReference& referenc
   json values = {{"shares", shares(samples)},
                  {"n", samples.n},
                  {"doubtful", doubtful(samples)},
-                 {"doubtful_below", 0.8}};
+                 {"doubtful_below", kSure}};
   if (!reference.set) return values;
   values["shares_reference"] = shares(*reference.set);
   values["doubtful_reference"] = doubtful(*reference.set);

@@ -64,7 +64,7 @@ void Evaluate::declare(OptionSet& options) {
            "folder of mdsm sample, samples.npy, a folder of images, or any data source")
       .meta("SOURCE");
   checkpoints_.declare(options);
-  declare_data_options(options, data_, {.random_limit = true});
+  declare_data_options(options, data_, {.random_limit = true, .apart = true});
   options.add("statistics", statistics_, "FID against the mu and sigma of this file instead of --data")
       .meta("FILE.npz");
   features_.declare(options, "the one of --data");
@@ -111,6 +111,8 @@ void Evaluate::check_options(const OptionSet& options) const {
   for (const char* name : {"device", "batch"})
     if (checkpoints_.run().empty() && features_.script.empty() && options.given(name))
       fail_usage("leave it out", "--{} without --checkpoints or --features", name);
+  if (!checkpoints_.run().empty() && data_.colour == "apart")
+    fail_usage("measure samples of mdsm sample one by one", "--colour apart with --checkpoints");
   features_.check();
   if (!statistics_.empty() && !save_statistics_.empty())
     fail_usage("leave one out", "--save-statistics of what --statistics has read");

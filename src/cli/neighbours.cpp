@@ -73,7 +73,7 @@ void NeighboursCommand::declare(OptionSet& options) {
       .meta("FOLDER|FILE")
       .positional()
       .required();
-  declare_data_options(options, data_, {.random_limit = true});
+  declare_data_options(options, data_, {.random_limit = true, .apart = true});
   options.add("held-out", held_out_source_, "images to compare with; without it the test split of --data")
       .meta("SOURCE");
   options.add("held-out-limit", held_out_limit_, "only so many of those, drawn by chance; 0 = all").range(0);
@@ -152,7 +152,9 @@ void NeighboursCommand::check_shapes() const {
 void NeighboursCommand::open() {
   data_.seed = static_cast<uint64_t>(seed_);
   source_ = sample_source(samples_path_);
-  samples_ = open_samples(source_);
+  DataOptions as_they_are;
+  if (data_.colour == "apart") as_they_are.colour = data_.colour;
+  samples_ = open_samples(source_, as_they_are);
   training_ = open_dataset(data_);
   if (!no_held_out_) open_held_out();
   check_shapes();

@@ -23,7 +23,13 @@ void declare_data_options(OptionSet& options, DataOptions& data, const DeclareDa
       .range(0, 4096);
   options.add("pad", data.pad, "zero-pad to a square of so many pixels; -1 = 28x28 images to 32, 0 = none")
       .range(-1, 4096);
-  options.add("colour", data.colour, "turn images to grey or RGB").choices({"keep", "grey", "rgb"});
+  std::vector<std::string> colours{"keep", "grey", "rgb"};
+  if (which.apart) colours.emplace_back("apart");
+  options
+      .add("colour", data.colour,
+           which.apart ? "turn images to grey or RGB, or take every channel of data and samples as an image"
+                       : "turn images to grey or RGB")
+      .choices(colours);
   if (which.flip) options.add("flip", data.flip, "flip images left to right at random");
 }
 

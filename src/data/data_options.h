@@ -11,6 +11,7 @@ struct DeclareData {
   bool flip = false;   // --flip, for training
   // --limit takes a random subset, not the first images: for commands that measure.
   bool random_limit = false;
+  bool apart = false;  // --colour apart, for commands that compare pictures
 };
 
 // Declares --data --split --limit --crop --resize --pad --colour (and --flip) in the group "Data". The seed

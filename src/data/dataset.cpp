@@ -7,6 +7,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "data/channels.h"
 #include "data/known_sets.h"
 #include "data/memory_dataset.h"
 #include "data/source.h"
@@ -102,8 +103,9 @@ Resolved resolve(const std::string& source) {
 void check(const DataOptions& options) {
   if (options.split != "train" && options.split != "test")
     fail_usage("use train or test", "'{}' is not a split", options.split);
-  if (options.colour != "keep" && options.colour != "grey" && options.colour != "rgb")
-    fail_usage("use keep, grey or rgb", "'{}' is not a colour", options.colour);
+  if (options.colour != "keep" && options.colour != "grey" && options.colour != "rgb" &&
+      options.colour != "apart")
+    fail_usage("use keep, grey, rgb or apart", "'{}' is not a colour", options.colour);
   if (options.limit < 0 || options.crop < 0 || options.resize < 0 || options.pad < -1)
     fail_usage("use 0 or more", "a negative limit or size");
 }
@@ -118,6 +120,13 @@ std::unique_ptr<Dataset> open_dataset(const DataOptions& options) {
     auto whole = open_dataset(all);
     if (options.limit >= whole->size()) return whole;
     return std::make_unique<Subset>(random_subset(std::move(whole), options.limit, options.seed));
+  }
+  if (options.colour == "apart") {
+    DataOptions whole = options;
+    whole.colour = "keep";
+    auto images = open_dataset(whole);
+    if (images->image_shape().c == 1) return images;
+    return std::make_unique<Channels>(std::move(images));
   }
   try {
     const Resolved source = resolve(options.source);

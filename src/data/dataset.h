@@ -43,7 +43,7 @@ struct DataOptions {
   int64_t crop = 0;             // centre crop to a square of this size; 0 = none
   int64_t resize = 0;           // antialiased resize to a square of this size; 0 = none
   int64_t pad = -1;             // zero-pad to a square of this size; -1 = 28x28 images to 32, 0 = none
-  std::string colour = "keep";  // keep, grey, rgb
+  std::string colour = "keep";  // keep, grey, rgb, or apart: every channel an image of its own
   bool flip = false;            // random horizontal flip while training
   uint64_t seed = 0;            // for sources made by chance (stacked MNIST), and for random_limit
 };

@@ -1,32 +1,11 @@
 #include "eval/modes.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
+#include "data/channels.h"
 
 namespace mdsm {
-namespace {
-
-// The channels of a data set as grey images: image i, channel c is number i * C + c.
-class Channels : public Dataset {
- public:
-  explicit Channels(const Dataset& data) : data_(data), all_(data.image_shape()) {}
-  int64_t size() const override { return data_.size() * all_.c; }
-  Shape image_shape() const override { return {1, 1, all_.h, all_.w}; }
-  void read(int64_t index, std::span<float> out) const override {
-    std::vector<float> image(static_cast<size_t>(all_.count()));
-    data_.read(index / all_.c, image);
-    std::copy_n(image.begin() + index % all_.c * all_.h * all_.w, all_.h * all_.w, out.begin());
-  }
-  std::string description() const override { return data_.description(); }
-
- private:
-  const Dataset& data_;
-  Shape all_;
-};
-
-}  // namespace
 
 std::vector<int> stacked_modes(const Classifier& classifier, const Dataset& data,
                                const std::function<void(int64_t)>& done) {
@@ -38,7 +17,7 @@ std::vector<int> stacked_modes(const Classifier& classifier, const Dataset& data
   if (channels < 2 || modes > 1e6)
     fail("use images of three channels, one digit in each", "{}: {} channel{} of {} classes",
          data.description(), channels, channels == 1 ? "" : "s", classifier.spec.classes);
-  const Channels single(data);
+  const Channels single({std::shared_ptr<const Dataset>(), &data});  // borrowed: data outlives it
   const auto classes = most_likely(classify(classifier, single,
                                             [&](int64_t n) {
                                               if (done) done(n / channels);

@@ -202,6 +202,29 @@ TEST(Summary, SheetSpreadsOverTheSet) {
   EXPECT_EQ(contact_sheet(*set, 30, 30, 1).row(0)[3], 1);  // all hundred
 }
 
+TEST(Channels, AreImagesOfTheirOwn) {
+  const TemporaryFolder folder;
+  std::vector<uint8_t> values;
+  for (int i = 0; i < 2 * 3 * 6 * 6; ++i) values.push_back(static_cast<uint8_t>(i));
+  write_npy(folder / "x.npy", {2, 3, 6, 6}, values);
+  DataOptions options = source((folder / "x.npy").string());
+  options.colour = "apart";
+  const auto set = open_dataset(options);
+  ASSERT_EQ(set->size(), 6);
+  ASSERT_EQ(set->image_shape(), (Shape{1, 1, 6, 6}));
+  EXPECT_EQ(set->label(0), -1);
+  std::vector<float> image(36);
+  for (int i = 0; i < 6; ++i) {
+    set->read(i, image);
+    for (int pixel = 0; pixel < 36; ++pixel)
+      EXPECT_EQ(image[static_cast<size_t>(pixel)], static_cast<float>(i * 36 + pixel) / 255.0f);
+  }
+  options.limit = 5;  // of the channels, where the limit is by chance
+  options.random_limit = true;
+  EXPECT_EQ(open_dataset(options)->size(), 5);
+  EXPECT_EQ(open_dataset(options)->image_shape().c, 1);
+}
+
 TEST(DataOptionsDeclared, SetTheFieldsAndRefuseNonsense) {
   DataOptions data;
   OptionSet options("train", "");
@@ -223,6 +246,11 @@ TEST(DataOptionsDeclared, SetTheFieldsAndRefuseNonsense) {
   OptionSet fewer("data", "");
   declare_data_options(fewer, other, {.source = false});
   EXPECT_THROW(fewer.parse(std::vector<std::string>{"--flip"}), Error);
+  EXPECT_THROW(fewer.parse(std::vector<std::string>{"--colour", "apart"}), Error);
+  OptionSet measure("evaluate", "");
+  declare_data_options(measure, other, {.apart = true});
+  measure.parse(std::vector<std::string>{"--colour", "apart"});
+  EXPECT_EQ(other.colour, "apart");
 }
 
 }  // namespace

@@ -141,6 +141,25 @@ with tempfile.TemporaryDirectory() as root:
     close(small["standard_error"], small["standard_deviation"] / np.sqrt(300))
     close(small["standard_deviation"], np.std(draws, ddof=1), 0.2)
 
+    # Three images as the channels of one, taken apart again, are the same three images.
+    stacked = os.path.join(root, "stacked.npy")
+    np.save(stacked, np.load(samples).reshape(100, 3, 16, 16))
+    by_channel = run("evaluate", "--samples", stacked, "--classifier", classifier, "--data", data, "--limit", 300,
+                     "--kid-subsets", 3, "--kid-size", 300, "--colour", "apart", "--json")
+    for measure in ("fid", "inception_score", "classes", "kid", "precision_recall"):
+        assert by_channel[measure] == found[measure], (measure, by_channel[measure], found[measure])
+    near = [run("neighbours", file, "--data", data, "--no-held-out", "--colour", colour, "-k", 2, "--out",
+                os.path.join(root, "near-" + colour), "--json") for file, colour in ((samples, "keep"), (stacked, "apart"))]
+    assert [one["n_samples"] for one in near] == [300, 300], near
+    lists = []
+    for colour in ("keep", "apart"):
+        with open(os.path.join(root, "near-" + colour, "neighbours.json"), encoding="utf8") as file:
+            lists.append(json.load(file)["neighbours"])
+    assert lists[0] == lists[1]
+    refused = subprocess.run([MDSM, "evaluate", "--checkpoints", root, "--data", data, "--colour", "apart"],
+                             capture_output=True, env=ENVIRONMENT, timeout=200)
+    assert refused.returncode == 2 and b"--colour apart with --checkpoints" in refused.stderr, refused
+
     # Checkpoints: the last of a tiny run and its snapshots, with the same seeds; the best has the lowest FID.
     run_folder = os.path.join(root, "runs")
     subprocess.run([MDSM, "train", "--data", data, "--net", "res6", "--width", "4", "--batch", "4", "--steps", "4",

@@ -122,9 +122,10 @@ fs::path default_classifier(const std::string& source) {
 void FeatureChoice::declare(OptionSet& options, const char* without) {
   options.group("Features");
   options
-      .add("classifier", classifier,
-           fmt::format("a file of mdsm classifier, or the bundled fashion-mnist, mnist or cifar10; empty = {}",
-                       without))
+      .add(
+          "classifier", classifier,
+          fmt::format("a file of mdsm classifier, or the bundled fashion-mnist, mnist or cifar10; empty = {}",
+                      without))
       .meta("CLASSIFIER");
   options.add("features", script, "TorchScript file, such as inception-2015-12-05.pt (docs/evaluation.md)")
       .meta("FILE.pt");

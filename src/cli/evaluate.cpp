@@ -112,7 +112,8 @@ void Evaluate::check_options(const OptionSet& options) const {
     if (checkpoints_.run().empty() && features_.script.empty() && options.given(name))
       fail_usage("leave it out", "--{} without --checkpoints or --features", name);
   if (!checkpoints_.run().empty() && data_.colour == "apart")
-    fail_usage("measure samples of mdsm sample one by one", "--colour apart with --checkpoints");
+    fail_usage("draw samples with mdsm sample and give them as --samples",
+               "--colour apart with --checkpoints");
   features_.check();
   if (!statistics_.empty() && !save_statistics_.empty())
     fail_usage("leave one out", "--save-statistics of what --statistics has read");

@@ -152,9 +152,9 @@ void NeighboursCommand::check_shapes() const {
 void NeighboursCommand::open() {
   data_.seed = static_cast<uint64_t>(seed_);
   source_ = sample_source(samples_path_);
-  DataOptions as_they_are;
-  if (data_.colour == "apart") as_they_are.colour = data_.colour;
-  samples_ = open_samples(source_, as_they_are);
+  DataOptions options;  // samples are taken as they are, but for the channels
+  if (data_.colour == "apart") options.colour = data_.colour;
+  samples_ = open_samples(source_, options);
   training_ = open_dataset(data_);
   if (!no_held_out_) open_held_out();
   check_shapes();

@@ -26,6 +26,8 @@ void check(const RawImages& images, const DataOptions& options) {
   if (options.pad > 0 && options.pad < std::max(h, w))
     fail_usage("pad to more, or use --resize", "{}: images of {}x{} pixels cannot be padded to {}",
                images.from, w, h, options.pad);
+  if (options.colour == "apart")  // open_dataset() takes whole sets apart; one picture stays one
+    fail_usage("use keep, grey or rgb", "{}: --colour apart is for whole sets", images.from);
   if (options.colour != "keep" && s.c != 1 && s.c != 3)
     fail_usage("use --colour keep", "{}: images of {} channels are neither grey nor RGB", images.from, s.c);
   if (std::max({options.crop, options.resize, options.pad}) > kMaxSize)

@@ -76,6 +76,15 @@ TEST(Fitting, ColoursFollowTheNetwork) {
   EXPECT_NE(message(picture(16, 16), {}, {1, 3, 16, 16}).find("--colour rgb"), std::string::npos);
 }
 
+TEST(Fitting, OnePictureIsNotTakenApart) {
+  DataOptions options;
+  options.colour = "apart";
+  for (const int64_t channels : {1, 3}) {
+    const Image image = picture(16, 16, channels);
+    EXPECT_THROW(Fitting(image, {1, channels, 16, 16}, options, "cat.png").fit(image), Error) << channels;
+  }
+}
+
 TEST(Fitting, OptionsThatLeadElsewhereAreRefused) {
   DataOptions options;
   options.crop = 17;

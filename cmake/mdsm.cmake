@@ -20,6 +20,25 @@ function(mdsm_library name)
   target_link_libraries(mdsm_${name} PUBLIC mdsm_flags ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
 endfunction()
 
+# mdsm_instruction_sets(engine_native kernels OPTIONS -Wno-psabi): kernels_generic.cpp, kernels_avx2.cpp and
+# kernels_avx512.cpp of the target hold the same kernels, compiled once per instruction set and chosen at run time
+# (core/isa.h). No fast-math: results must not depend on how a loop was split.
+function(mdsm_instruction_sets name stem)
+  cmake_parse_arguments(ARG "" "" "OPTIONS" ${ARGN})
+  set(generic -O3 ${ARG_OPTIONS})
+  set(avx2 ${generic} -mavx2 -mfma)
+  set(avx512 ${avx2} -mavx512f -mavx512vl -mavx512dq -mavx512bw -mprefer-vector-width=512)
+  set_source_files_properties(${stem}_generic.cpp PROPERTIES COMPILE_OPTIONS "${generic}")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set_source_files_properties(${stem}_avx2.cpp PROPERTIES COMPILE_OPTIONS "${avx2}")
+    set_source_files_properties(${stem}_avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512}")
+  else()
+    get_target_property(sources mdsm_${name} SOURCES)
+    list(FILTER sources EXCLUDE REGEX "/${stem}_avx")
+    set_target_properties(mdsm_${name} PROPERTIES SOURCES "${sources}")
+  endif()
+endfunction()
+
 # mdsm_test(core DEPS mdsm_core) makes one test program from every *_test.cpp of the current folder.
 function(mdsm_test name)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})

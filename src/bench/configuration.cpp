@@ -4,10 +4,10 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
-Configuration make(Network network, int64_t width, int64_t batch, int64_t channels, int64_t size) {
+Configuration make(network::Network network, int64_t width, int64_t batch, int64_t channels, int64_t size) {
   Configuration config;
   config.spec.network = network;
   config.spec.width = width;
@@ -22,10 +22,10 @@ Configuration make(Network network, int64_t width, int64_t batch, int64_t channe
 const char* to_string(Task task) { return task == Task::training ? "training" : "langevin"; }
 
 std::string text(const Configuration& config) {
-  const Spec& spec = config.spec;
+  const network::Spec& spec = config.spec;
   return fmt::format("{} width {}, {} images {}x{}x{}{}", to_string(spec.network), spec.width, config.batch,
                      spec.channels, spec.size, spec.size,
-                     spec.head == Head::quadratic ? "" : ", linear head");
+                     spec.head == network::Head::quadratic ? "" : ", linear head");
 }
 
 nlohmann::json to_json(const Configuration& config) {
@@ -35,7 +35,7 @@ nlohmann::json to_json(const Configuration& config) {
 }
 
 double flop(const Configuration& config, Task task) {
-  const double energy = static_cast<double>(multiply_adds(config.spec));
+  const double energy = static_cast<double>(network::multiply_adds(config.spec));
   if (task == Task::langevin) return 2 * 2 * energy * static_cast<double>(config.batch);
   // The second backward pass ends above the first convolution: its input has no parameters below it.
   const double first = static_cast<double>(9 * config.spec.width * config.spec.input(1).count());
@@ -43,22 +43,22 @@ double flop(const Configuration& config, Task task) {
 }
 
 std::vector<Configuration> suite(const std::string& name) {
-  if (name == "quick") return {make(Network::res12, 16, 32, 1, 32)};
+  if (name == "quick") return {make(network::Network::res12, 16, 32, 1, 32)};
   if (name != "full") fail_usage("choose quick or full", "benchmark suite '{}' does not exist", name);
-  return {make(Network::res12, 16, 128, 1, 32), make(Network::res12, 32, 128, 1, 32),
-          make(Network::res12, 64, 128, 1, 32), make(Network::res18, 128, 16, 3, 32),
-          make(Network::res12, 32, 32, 3, 64)};
+  return {make(network::Network::res12, 16, 128, 1, 32), make(network::Network::res12, 32, 128, 1, 32),
+          make(network::Network::res12, 64, 128, 1, 32), make(network::Network::res18, 128, 16, 3, 32),
+          make(network::Network::res12, 32, 32, 3, 64)};
 }
 
 std::vector<Growth> growth_suite() {
   std::vector<Growth> list = {{"batch", {}}, {"width", {}}, {"size", {}}};
   for (const int64_t batch : {8, 32, 128, 512})
-    list[0].configurations.push_back(make(Network::res12, 32, batch, 1, 32));
+    list[0].configurations.push_back(make(network::Network::res12, 32, batch, 1, 32));
   for (const int64_t width : {16, 32, 64, 128})
-    list[1].configurations.push_back(make(Network::res12, width, 32, 1, 32));
+    list[1].configurations.push_back(make(network::Network::res12, width, 32, 1, 32));
   for (const int64_t size : {32, 48, 64})
-    list[2].configurations.push_back(make(Network::res12, 32, 32, 1, size));
+    list[2].configurations.push_back(make(network::Network::res12, 32, 32, 1, size));
   return list;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

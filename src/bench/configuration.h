@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "model/spec.h"
+#include "network/spec.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 
 enum class Task { training, langevin };
 
 struct Configuration {
-  Spec spec;
+  network::Spec spec;
   int64_t batch = 128;
 
   bool operator==(const Configuration&) const = default;
@@ -36,4 +36,4 @@ struct Growth {
 };
 std::vector<Growth> growth_suite();
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

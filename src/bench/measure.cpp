@@ -6,10 +6,10 @@
 #include "bench/problem.h"
 #include "core/error.h"
 #include "core/threads.h"
-#include "engine/native/native_engine.h"
-#include "train/memory.h"
+#include "engine/registry/registry.h"
+#include "core/memory.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 using Say = std::function<void(const std::string&)>;
@@ -74,7 +74,7 @@ class Benchmark {
  private:
   // Ours, the same on one thread and by the direct path, and the peer, which takes more, wait side by side.
   void check_memory(const Configuration& config) const {
-    const NativeMemory memory = native_memory(config.spec, config.batch);
+    const engine::MemoryNeed memory = *engine::memory_need({}, config.spec, config.batch);
     const double sides = peer_ ? 5 : 3;
     const double need = sides * static_cast<double>(memory.parameters + memory.training);
     const double available = static_cast<double>(available_memory());
@@ -89,7 +89,7 @@ class Benchmark {
     const auto found = verify_sides(config, ours_, peer_ ? &*peer_ : nullptr, side(result_.threads, false));
     for (const Verification& one : found) {
       std::string line;
-      for (const Difference& d : one.differences)
+      for (const engine::Difference& d : one.differences)
         line +=
             fmt::format(" {} {:.1e}{}", d.what, d.relative, d.ok() ? "" : " WRONG (" + d.worst_place + ")");
       say_(fmt::format("  {}, {} against {}:{}", text(one.config), one.kernels, one.reference, line));
@@ -203,4 +203,4 @@ BenchResult run_benchmark(const BenchOptions& options, const Say& say) {
   return Benchmark(options, say).run();
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -12,7 +12,7 @@
 #include "bench/statistics.h"
 #include "bench/verify.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 
 struct BenchOptions {
   std::vector<Configuration> configurations;
@@ -32,7 +32,7 @@ struct Timing {
   std::vector<double> seconds;  // of a step, one entry a round
   double peak_memory = 0;       // bytes; of a process that did nothing else
 
-  Spread spread() const { return mdsm::spread(seconds); }
+  Spread spread() const { return bench::spread(seconds); }
 };
 
 struct StepTimes {
@@ -68,4 +68,4 @@ struct BenchResult {
 // asked for.
 BenchResult run_benchmark(const BenchOptions& options, const std::function<void(const std::string&)>& say);
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -5,13 +5,13 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "core/npy.h"
-#include "engine/native/native_engine.h"
+#include "io/npy.h"
+#include "engine/registry/registry.h"
 #include "sample/langevin.h"
 #include "train/noise.h"
 #include "train/objective.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -25,7 +25,7 @@ double seconds_since(Clock::time_point start) {
 NativeSteps::NativeSteps(Problem problem, const StepNumbers& numbers)
     : problem_(std::move(problem)),
       numbers_(numbers),
-      engine_(make_native_engine(problem_.parameters, numbers.exact)),
+      engine_(engine::make_engine({.exact = numbers.exact}, problem_.parameters)),
       noisy_(problem_.clean.shape()),
       residual_(problem_.sigma.size()),
       energy_(problem_.sigma.size()) {}
@@ -33,10 +33,10 @@ NativeSteps::NativeSteps(Problem problem, const StepNumbers& numbers)
 double NativeSteps::train(int64_t repeat) {
   const auto start = Clock::now();
   for (int64_t i = 0; i < repeat; ++i) {
-    add_training_noise(problem_.clean, problem_.sigma, numbers_.seed, step_, noisy_);
+    train::add_training_noise(problem_.clean, problem_.sigma, numbers_.seed, step_, noisy_);
     engine_->zero_gradient();
     engine_->objective_gradient(problem_.clean, noisy_, problem_.weight, residual_, energy_);
-    AdamStep adam;
+    engine::AdamStep adam;
     adam.step = ++step_;
     adam.lr = numbers_.lr;
     adam.ema = numbers_.ema;
@@ -44,26 +44,26 @@ double NativeSteps::train(int64_t repeat) {
     engine_->optimiser_step(adam);
   }
   const double seconds = seconds_since(start) / static_cast<double>(repeat);
-  const double loss = normalised_loss(residual_, problem_.sigma);
+  const double loss = train::normalised_loss(residual_, problem_.sigma);
   if (!std::isfinite(loss)) fail("this is a bug in the engine", "training gave a loss of {}", loss);
   return seconds;
 }
 
 double NativeSteps::likelihood(int64_t repeat) {
-  TrainOptions options;
+  train::TrainOptions options;
   options.objective = "ml";
   options.batch = options.ml.buffer = problem_.clean.shape().n;
   options.sigma0 = engine_->spec().sigma0;
   options.seed = static_cast<int64_t>(numbers_.seed);
-  TrainObserver silent;
-  const auto objective = make_objective(*engine_, options, chains_, silent);
+  train::TrainObserver silent;
+  const auto objective = train::make_objective(*engine_, options, chains_, silent);
   const auto start = Clock::now();
   for (int64_t i = 0; i < repeat; ++i) {
-    StepResult result;
+    train::StepResult result;
     engine_->zero_gradient();
     objective->gradient(step_, problem_.clean, false, result);
     if (!std::isfinite(result.loss)) fail("this is a bug in the engine", "the loss is {}", result.loss);
-    AdamStep adam;
+    engine::AdamStep adam;
     adam.step = ++step_;
     adam.lr = numbers_.lr;
     adam.ema = numbers_.ema;
@@ -78,26 +78,26 @@ double NativeSteps::langevin(int64_t repeat) {
   std::vector<uint64_t> seeds(problem_.sigma.size());
   std::iota(seeds.begin(), seeds.end(), numbers_.seed);
   Clock::time_point first, last;
-  Run run{*engine_, seeds};
-  run.observer = [&](const StepReport& report) {
+  sample::Run run{*engine_, seeds};
+  run.observer = [&](const sample::StepReport& report) {
     last = Clock::now();
     if (report.step == 0) first = last;
   };
-  LangevinOptions options;
+  sample::LangevinOptions options;
   options.eps = numbers_.eps;
   options.jump = false;
-  annealed_langevin(run, constant_schedule(1, repeat), options);
+  sample::annealed_langevin(run, sample::constant_schedule(1, repeat), options);
   return std::chrono::duration<double>(last - first).count() / static_cast<double>(repeat);
 }
 
 Profile NativeSteps::profile(Task task, int64_t repeat) {
-  native_profile_start();
+  engine::native_profile_start();
   Profile profile;
   profile.seconds = task == Task::training ? train(repeat) : langevin(repeat);
-  profile.layers = native_profile_stop();
+  profile.layers = engine::native_profile_stop();
   // A Langevin run evaluates once more than it steps.
   const double steps = static_cast<double>(task == Task::training ? repeat : repeat + 1);
-  for (LayerTime& layer : profile.layers) {
+  for (engine::LayerTime& layer : profile.layers) {
     layer.seconds /= steps;
     layer.flop /= steps;
   }
@@ -110,14 +110,14 @@ void NativeSteps::verify(const fs::path& folder) {
   Tensor grad_x(shape);
   std::vector<float> gradient(problem_.parameters.values().size());
   engine_->energy(problem_.noisy, energy_);
-  write_npy(folder / "energy.npy", numbers, energy_);
+  io::write_npy(folder / "energy.npy", numbers, energy_);
   engine_->energy_and_gradient(problem_.noisy, energy_, grad_x);
-  write_npy(folder / "grad_x.npy", {shape.n, shape.c, shape.h, shape.w}, grad_x.values());
+  io::write_npy(folder / "grad_x.npy", {shape.n, shape.c, shape.h, shape.w}, grad_x.values());
   engine_->zero_gradient();
   engine_->objective_gradient(problem_.clean, problem_.noisy, problem_.weight, residual_, energy_);
-  engine_->read(StateVector::gradient, gradient);
-  write_npy(folder / "residual.npy", numbers, residual_);
-  write_npy(folder / "gradient.npy", {static_cast<int64_t>(gradient.size())}, gradient);
+  engine_->read(engine::StateVector::gradient, gradient);
+  io::write_npy(folder / "residual.npy", numbers, residual_);
+  io::write_npy(folder / "gradient.npy", {static_cast<int64_t>(gradient.size())}, gradient);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "bench/problem.h"
-#include "engine/engine.h"
+#include "engine/trainable_energy.h"
 #include "engine/native/profile.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 
 struct StepNumbers {
   double lr = 1e-4, ema = 0.999, eps = 0.02;
@@ -19,7 +19,7 @@ struct StepNumbers {
 
 struct Profile {
   double seconds = 0;  // of a step; what the layers do not account for is noise, optimiser and the like
-  std::vector<LayerTime> layers;  // of one step
+  std::vector<engine::LayerTime> layers;  // of one step
 };
 
 class NativeSteps {
@@ -39,11 +39,11 @@ class NativeSteps {
  private:
   Problem problem_;
   StepNumbers numbers_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<engine::TrainableEnergy> engine_;
   Tensor noisy_;
   std::vector<float> residual_, energy_;
   int64_t step_ = 0;
   std::vector<float> chains_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

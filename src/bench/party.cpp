@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/resources.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 using nlohmann::json;
@@ -86,4 +86,4 @@ double Party::time(const std::string& what, int64_t repeat) {
   return seconds.get<double>();
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

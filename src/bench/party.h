@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "bench/child_process.h"
+#include "core/child_process.h"
 #include "bench/configuration.h"
 #include "core/files.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 
 // How to start a side.
 struct Contestant {
@@ -50,4 +50,4 @@ class Party {
   ChildProcess process_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -8,7 +8,7 @@
 #include "core/threads.h"
 #include "engine/native/kernels.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 
 #define MDSM_PEAK_VARIANT(name)  \
   extern const int name##_lanes; \
@@ -32,8 +32,8 @@ struct Variant {
 
 // The instruction sets are those of the engine's kernels: one place decides what this CPU can run.
 std::vector<Variant> variants() {
-  const native::Kernels* known[3];
-  const int count = native::kernel_variants(known);
+  const engine::native::Kernels* known[3];
+  const int count = engine::native::kernel_variants(known);
   std::vector<Variant> list = {{"generic", generic_lanes, generic_fma_loop}};
 #ifdef __x86_64__
   for (int i = 0; i < count; ++i) {
@@ -79,8 +79,8 @@ std::vector<FmaPeak> measure_fma_peak(int repeats) {
 
 const FmaPeak& peak_in_use(const std::vector<FmaPeak>& peaks) {
   for (const FmaPeak& peak : peaks)
-    if (peak.isa == native::kernels().isa) return peak;
-  fail("this is a bug in the caller", "no peak was measured for {}", native::kernels().isa);
+    if (peak.isa == engine::native::kernels().isa) return peak;
+  fail("this is a bug in the caller", "no peak was measured for {}", engine::native::kernels().isa);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace mdsm {
+namespace mdsm::bench {
 
 struct FmaPeak {
   std::string isa;  // generic, avx2, avx512
@@ -19,4 +19,4 @@ std::vector<FmaPeak> measure_fma_peak(int repeats = 10);
 // The entry of the instruction set the native engine uses (MDSM_ISA).
 const FmaPeak& peak_in_use(const std::vector<FmaPeak>& peaks);
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

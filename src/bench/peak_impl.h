@@ -11,7 +11,7 @@
   asm volatile("" : MDSM_PEAK_REGISTER(sum##c));
 #define MDSM_PEAK_TOTAL(c) total += sum##c;
 
-namespace mdsm {
+namespace mdsm::bench {
 
 extern const int MDSM_PEAK_NAME(lanes);
 const int MDSM_PEAK_NAME(lanes) = MDSM_PEAK_LANES;
@@ -31,4 +31,4 @@ float MDSM_PEAK_NAME(fma_loop)(int64_t rounds) {
   return value;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "core/npy.h"
+#include "io/npy.h"
 #include "core/random.h"
 #include "train/noise.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 
 ScratchFolder::ScratchFolder() {
   std::error_code error;
@@ -31,21 +31,21 @@ ScratchFolder::~ScratchFolder() {
 void write_problem(const fs::path& folder, const Configuration& config, uint64_t seed) {
   const Shape shape = config.spec.input(config.batch);
   const std::vector<int64_t> images = {shape.n, shape.c, shape.h, shape.w}, numbers = {shape.n};
-  const Parameters parameters = Parameters::initialised(config.spec, seed);
+  const network::Parameters parameters = network::Parameters::initialised(config.spec, seed);
   Tensor clean(shape), noisy(shape);
   RandomStream(seed, Purpose::check, 0).fill_uniform(clean.values(), 0, 1);
-  const NoiseOptions noise;
+  const train::NoiseOptions noise;
   const std::vector<float> sigma = noise_levels(noise, config.batch);
-  add_training_noise(clean, sigma, seed, 0, noisy);
-  write_npy(folder / "weights.npy", {parameter_count(config.spec)}, parameters.values());
-  write_npy(folder / "clean.npy", images, clean.values());
-  write_npy(folder / "noisy.npy", images, noisy.values());
-  write_npy(folder / "sigma.npy", numbers, sigma);
-  write_npy(folder / "weight.npy", numbers, objective_weights(sigma, noise.weight_power));
+  train::add_training_noise(clean, sigma, seed, 0, noisy);
+  io::write_npy(folder / "weights.npy", {network::parameter_count(config.spec)}, parameters.values());
+  io::write_npy(folder / "clean.npy", images, clean.values());
+  io::write_npy(folder / "noisy.npy", images, noisy.values());
+  io::write_npy(folder / "sigma.npy", numbers, sigma);
+  io::write_npy(folder / "weight.npy", numbers, train::objective_weights(sigma, noise.weight_power));
 }
 
 std::vector<float> read_values(const fs::path& path, int64_t count) {
-  const NpyArray array = read_npy(path);
+  const io::NpyArray array = io::read_npy(path);
   const auto* values = std::get_if<std::vector<float>>(&array.values);
   if (!values || static_cast<int64_t>(values->size()) != count)
     fail("the program that wrote it does not fit this one", "{}: does not hold {} float32 values",
@@ -55,7 +55,7 @@ std::vector<float> read_values(const fs::path& path, int64_t count) {
 
 Problem read_problem(const fs::path& folder, const Configuration& config) {
   const Shape shape = config.spec.input(config.batch);
-  Problem problem{Parameters(config.spec), Tensor(shape), Tensor(shape),
+  Problem problem{network::Parameters(config.spec), Tensor(shape), Tensor(shape),
                   read_values(folder / "sigma.npy", config.batch),
                   read_values(folder / "weight.npy", config.batch)};
   const auto fill = [&](const char* name, std::span<float> to) {
@@ -67,4 +67,4 @@ Problem read_problem(const fs::path& folder, const Configuration& config) {
   return problem;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -9,9 +9,9 @@
 #include "bench/configuration.h"
 #include "core/files.h"
 #include "core/tensor.h"
-#include "model/parameters.h"
+#include "network/parameters.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 
 // A new folder under the system's temporary one, removed with everything in it.
 class ScratchFolder {
@@ -28,7 +28,7 @@ class ScratchFolder {
 };
 
 struct Problem {
-  Parameters parameters;
+  network::Parameters parameters;
   Tensor clean, noisy;               // (N,C,H,W)
   std::vector<float> sigma, weight;  // (N) noise level; 1 / (N sigma²)
 };
@@ -40,4 +40,4 @@ Problem read_problem(const fs::path& folder, const Configuration& config);
 // The float32 values of a file; an error when there are not `count` of them.
 std::vector<float> read_values(const fs::path& path, int64_t count);
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -9,7 +9,7 @@
 #include "core/machine.h"
 #include "train/train_options.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 std::string seconds_text(double seconds) {
@@ -99,7 +99,7 @@ std::string likelihood_table(const BenchResult& result) {
         {text(t.config), times_text(t.ours), times_text(*t.likelihood), ratio_text(t.likelihood, t.ours)});
   }
   return any ? fmt::format("\n## Update of maximum likelihood with {} Langevin steps\n\n",
-                           LikelihoodOptions().steps) +
+                           train::LikelihoodOptions().steps) +
                    table.text()
              : "";
 }
@@ -130,11 +130,11 @@ std::string direct_table(const BenchResult& result) {
   return "\n## Direct convolutions only (`--exact`)\n\n" + table.text();
 }
 
-const char* kPasses[] = {kForwardPass, kBackwardPass, kTangentPass, kSecondBackwardPass, kWeightGradients};
+const char* kPasses[] = {engine::kForwardPass, engine::kBackwardPass, engine::kTangentPass, engine::kSecondBackwardPass, engine::kWeightGradients};
 
 struct Sum {
   double seconds = 0, flop = 0;
-  void add(const LayerTime& time) {
+  void add(const engine::LayerTime& time) {
     seconds += time.seconds;
     flop += time.flop;
   }
@@ -147,7 +147,7 @@ std::string pass_table(const BenchResult& result) {
     if (t.task != Task::training || t.profile.layers.empty()) continue;
     std::map<std::string, Sum> passes;
     double elementwise = 0, all = 0;
-    for (const LayerTime& time : t.profile.layers) {
+    for (const engine::LayerTime& time : t.profile.layers) {
       all += time.seconds;
       time.layer == "elementwise" ? (void)(elementwise += time.seconds) : passes[time.pass].add(time);
     }
@@ -177,7 +177,7 @@ std::string layer_table(const BenchResult& result) {
   if (!largest || largest->profile.layers.empty()) return "";
   std::vector<std::string> order;
   std::map<std::string, std::map<std::string, Sum>> layers;
-  for (const LayerTime& time : largest->profile.layers) {
+  for (const engine::LayerTime& time : largest->profile.layers) {
     if (!layers.contains(time.layer)) order.push_back(time.layer);
     layers[time.layer][time.pass].add(time);
   }
@@ -219,7 +219,7 @@ std::string verification_table(const BenchResult& result) {
       {"network", "our kernels", "against", "energy", "grad_x", "residual", "gradient", "second run"});
   for (const Verification& v : result.verifications) {
     std::vector<std::string> cells = {text(v.config), v.kernels, v.reference};
-    for (const Difference& d : v.differences)
+    for (const engine::Difference& d : v.differences)
       cells.push_back(d.what == "second run" ? (d.ok() ? "same bits" : "DIFFERS")
                                              : fmt::format("{:.1e}{}", d.relative, d.ok() ? "" : " WRONG"));
     table.row(cells);
@@ -244,4 +244,4 @@ std::string markdown(const BenchResult& result, const Machine& machine) {
   return page + growth_table(result) + verification_table(result);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -7,7 +7,7 @@
 
 #include "bench/measure.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 
 struct Machine {
   std::string date, cpu, features;
@@ -18,4 +18,4 @@ Machine this_machine();
 std::string markdown(const BenchResult& result, const Machine& machine);
 nlohmann::json to_json(const BenchResult& result, const Machine& machine);
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -2,7 +2,7 @@
 
 #include "bench/report.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 using nlohmann::json;
@@ -20,7 +20,7 @@ json to_json(const std::optional<Timing>& timing) { return timing ? to_json(*tim
 
 json to_json(const Verification& v) {
   json differences = json::object();
-  for (const Difference& d : v.differences) differences[d.what] = d.relative;  // null where not finite
+  for (const engine::Difference& d : v.differences) differences[d.what] = d.relative;  // null where not finite
   return {{"configuration", to_json(v.config)},
           {"kernels", v.kernels},
           {"reference", v.reference},
@@ -30,7 +30,7 @@ json to_json(const Verification& v) {
 
 json to_json(const Profile& profile) {
   json rows = json::array();
-  for (const LayerTime& time : profile.layers)
+  for (const engine::LayerTime& time : profile.layers)
     rows.push_back(
         {{"layer", time.layer}, {"pass", time.pass}, {"seconds", time.seconds}, {"flop", time.flop}});
   return {{"seconds", profile.seconds}, {"layers", rows}};
@@ -87,4 +87,4 @@ json to_json(const BenchResult& result, const Machine& machine) {
           {"growth", growth}};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace mdsm {
+namespace mdsm::bench {
 
 Spread spread(std::span<const double> values) {
   if (values.empty()) return {};
@@ -14,4 +14,4 @@ Spread spread(std::span<const double> values) {
   return {median, sorted.front(), sorted.back(), static_cast<int>(n)};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

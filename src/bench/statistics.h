@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace mdsm {
+namespace mdsm::bench {
 
 struct Spread {
   double median = 0, min = 0, max = 0;
@@ -13,4 +13,4 @@ struct Spread {
 // Of an even number of values the median is the mean of the two in the middle. No values give zeros.
 Spread spread(std::span<const double> values);
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

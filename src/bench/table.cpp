@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 // Characters, not bytes: continuation bytes of UTF-8 do not count.
@@ -42,4 +42,4 @@ std::string Table::text() const {
   return result;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace mdsm {
+namespace mdsm::bench {
 
 class Table {
  public:
@@ -17,4 +17,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

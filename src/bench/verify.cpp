@@ -9,14 +9,14 @@
 #include "core/error.h"
 #include "engine/native/kernels.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 constexpr int64_t kSmallBatch = 8;
 
-Difference compare(const std::string& what, const std::vector<float>& tested,
+engine::Difference compare(const std::string& what, const std::vector<float>& tested,
                    const std::vector<float>& reference) {
-  Difference difference{what, 0, kVerifyTolerance, ""};
+  engine::Difference difference{what, 0, kVerifyTolerance, ""};
   double squares = 0, scale = 0, largest = -1;
   for (size_t i = 0; i < tested.size(); ++i) {
     const double a = tested[i], b = reference[i], d = a - b;
@@ -32,8 +32,8 @@ Difference compare(const std::string& what, const std::vector<float>& tested,
 }
 
 // 0 for the same bits, infinity otherwise.
-Difference compare_bits(const fs::path& a, const fs::path& b) {
-  Difference difference{"second run", 0, 0, ""};
+engine::Difference compare_bits(const fs::path& a, const fs::path& b) {
+  engine::Difference difference{"second run", 0, 0, ""};
   for (const char* name : {"energy.npy", "grad_x.npy", "residual.npy", "gradient.npy"})
     if (read_bytes(a / name) != read_bytes(b / name)) {
       difference.relative = std::numeric_limits<double>::infinity();
@@ -59,11 +59,11 @@ class Trial {
     return party.version();
   }
 
-  std::vector<Difference> compare(const std::string& tested, const std::string& reference) const {
+  std::vector<engine::Difference> compare(const std::string& tested, const std::string& reference) const {
     return compare_folders(folder_.path() / tested, folder_.path() / reference, config_);
   }
-  Difference compare_bits(const std::string& a, const std::string& b) const {
-    return mdsm::compare_bits(folder_.path() / a, folder_.path() / b);
+  engine::Difference compare_bits(const std::string& a, const std::string& b) const {
+    return bench::compare_bits(folder_.path() / a, folder_.path() / b);
   }
 
  private:
@@ -79,16 +79,16 @@ Contestant with_isa(Contestant side, const std::string& isa) {
 }  // namespace
 
 bool Verification::ok() const {
-  return std::ranges::all_of(differences, [](const Difference& d) { return d.ok(); });
+  return std::ranges::all_of(differences, [](const engine::Difference& d) { return d.ok(); });
 }
 
-std::vector<Difference> compare_folders(const fs::path& tested, const fs::path& reference,
+std::vector<engine::Difference> compare_folders(const fs::path& tested, const fs::path& reference,
                                         const Configuration& config) {
   const std::pair<const char*, int64_t> vectors[] = {{"energy", config.batch},
                                                      {"grad_x", config.spec.input(config.batch).count()},
                                                      {"residual", config.batch},
-                                                     {"gradient", parameter_count(config.spec)}};
-  std::vector<Difference> differences;
+                                                     {"gradient", network::parameter_count(config.spec)}};
+  std::vector<engine::Difference> differences;
   for (const auto& [name, count] : vectors) {
     const std::string file = std::string(name) + ".npy";
     differences.push_back(
@@ -106,8 +106,8 @@ std::vector<Verification> verify_sides(const Configuration& config, const Contes
 
   Trial quick(small, options.seed);
   const std::string said = quick.run(reference, options, "reference"), against = peer ? said : "generic";
-  const native::Kernels* variants[3];
-  const int count = native::kernel_variants(variants);
+  const engine::native::Kernels* variants[3];
+  const int count = engine::native::kernel_variants(variants);
   for (int i = 0; i < count; ++i) {
     const std::string isa = variants[i]->isa;
     quick.run(with_isa(ours, isa), options, isa);
@@ -116,7 +116,7 @@ std::vector<Verification> verify_sides(const Configuration& config, const Contes
 
   Trial whole(config, options.seed);
   whole.run(reference, options, "reference");
-  const std::string isa = native::kernels().isa;
+  const std::string isa = engine::native::kernels().isa;
   SideOptions direct = options;
   direct.exact = true;
   whole.run(ours, direct, "direct");
@@ -128,4 +128,4 @@ std::vector<Verification> verify_sides(const Configuration& config, const Contes
   return results;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

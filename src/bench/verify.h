@@ -9,7 +9,7 @@
 #include "bench/party.h"
 #include "engine/check_engine.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 
 constexpr double kVerifyTolerance = 1e-4;  // of every vector, ‖a - b‖ / ‖b‖
 
@@ -17,13 +17,13 @@ struct Verification {
   Configuration config;
   std::string kernels;    // of our side: "avx2", "avx2, direct"
   std::string reference;  // "PyTorch 1.13.0"; "generic" where there is no peer
-  std::vector<Difference> differences;
+  std::vector<engine::Difference> differences;
 
   bool ok() const;
 };
 
 // Relative error of what two sides wrote to their folders.
-std::vector<Difference> compare_folders(const fs::path& tested, const fs::path& reference,
+std::vector<engine::Difference> compare_folders(const fs::path& tested, const fs::path& reference,
                                         const Configuration& config);
 
 // Our side with every instruction set this CPU has, on at most 8 images, then with the one in use on the
@@ -33,4 +33,4 @@ std::vector<Difference> compare_folders(const fs::path& tested, const fs::path& 
 std::vector<Verification> verify_sides(const Configuration& config, const Contestant& ours,
                                        const Contestant* peer, const SideOptions& options);
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -9,9 +9,9 @@
 #include "bench/peak.h"
 #include "core/error.h"
 #include "core/threads.h"
-#include "engine/native/native_engine.h"
+#include "engine/registry/registry.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 using nlohmann::json;
@@ -25,7 +25,7 @@ int64_t peak_memory() {
 
 NativeSteps make_steps(const json& request) {
   set_thread_count(request.at("threads").get<int>());
-  Configuration config{spec_from_json(request, "benchmark request"), request.at("batch").get<int64_t>()};
+  Configuration config{network::spec_from_json(request, "benchmark request"), request.at("batch").get<int64_t>()};
   StepNumbers numbers{request.at("lr").get<double>(), request.at("ema").get<double>(),
                       request.at("eps").get<double>(), request.at("seed").get<uint64_t>(),
                       request.at("exact").get<bool>()};
@@ -36,7 +36,7 @@ json profile(NativeSteps& steps, const json& request) {
   const Task task = request.at("task") == to_string(Task::training) ? Task::training : Task::langevin;
   const Profile profile = steps.profile(task, request.at("repeat").get<int64_t>());
   json layers = json::array();
-  for (const LayerTime& time : profile.layers)
+  for (const engine::LayerTime& time : profile.layers)
     layers.push_back({{"layer", time.layer},
                       {"pass", time.pass},
                       {"seconds", time.seconds},
@@ -59,7 +59,7 @@ class Worker {
     if (what == "setup") {
       steps_.reset();
       steps_.emplace(make_steps(request));
-      return {{"name", "mdsm, " + native_engine_version()}};
+      return {{"name", "mdsm, " + engine::native_engine_version()}};
     }
     if (what == "peak") {
       set_thread_count(request.at("threads").get<int>());
@@ -98,4 +98,4 @@ void serve_benchmark(std::istream& in, std::ostream& out) {
   }
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -19,9 +19,9 @@
 
 #include <iosfwd>
 
-namespace mdsm {
+namespace mdsm::bench {
 
 // Answers until "quit" or the end of the input.
 void serve_benchmark(std::istream& in, std::ostream& out);
 
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -6,9 +6,9 @@
 #include "core/binomial.h"
 #include "core/error.h"
 #include "core/threads.h"
-#include "model/element.h"
+#include "io/element.h"
 
-namespace mdsm {
+namespace mdsm::classify {
 namespace {
 
 using nlohmann::json;
@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr const char* kFormat = "mdsm-classifier";
 constexpr int64_t kGroup = 16;  // images that go through the network together
 
-json metadata_json(const SafetensorsFile& file, const std::string& key) {
+json metadata_json(const io::SafetensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end())
     fail("use a file written by mdsm classifier", "{}: has no '{}' in its metadata", file.path().string(),
@@ -24,7 +24,7 @@ json metadata_json(const SafetensorsFile& file, const std::string& key) {
   return json::parse(found->second, nullptr, false);
 }
 
-std::vector<float> read_weights(const SafetensorsFile& file, const ClassifierSpec& spec) {
+std::vector<float> read_weights(const io::SafetensorsFile& file, const ClassifierSpec& spec) {
   const std::string where = file.path().string();
   const auto layout = classifier_layout(spec);
   for (const auto& tensor : layout) {  // before memory is taken for what the spec claims
@@ -62,7 +62,7 @@ bool are_numbers(const std::vector<std::string>& names) {
 }
 
 // The classifier's number of each class of the data, -1 for those it does not know.
-std::vector<int> class_map(const Classifier& classifier, const Dataset& data) {
+std::vector<int> class_map(const Classifier& classifier, const data::Dataset& data) {
   const auto names = data.class_names();
   std::vector<int> map;
   if (are_numbers(names) || are_numbers(classifier.classes)) {
@@ -77,7 +77,7 @@ std::vector<int> class_map(const Classifier& classifier, const Dataset& data) {
   return map;
 }
 
-[[noreturn]] void fail_class(const Classifier& classifier, const Dataset& data, int label) {
+[[noreturn]] void fail_class(const Classifier& classifier, const data::Dataset& data, int label) {
   const auto names = data.class_names();
   const auto at = static_cast<size_t>(label);
   fail("use data of the classes that it was trained on", "{}: has the class {}, the classifier knows {}",
@@ -115,21 +115,21 @@ Classification classify_images(const Classifier& classifier, int64_t n, const Re
 
 }  // namespace
 
-void save_classifier(const fs::path& path, const Classifier& classifier, StoredType type) {
+void save_classifier(const fs::path& path, const Classifier& classifier, io::StoredType type) {
   std::map<std::string, std::string> metadata = {{"format", kFormat},
                                                  {"spec", to_json(classifier.spec).dump()},
                                                  {"classes", json(classifier.classes).dump()}};
   metadata["info"] = classifier.info.dump(-1, ' ', false, json::error_handler_t::replace);
-  std::vector<NamedTensor> tensors;
+  std::vector<io::NamedTensor> tensors;
   for (const auto& tensor : classifier_layout(classifier.spec))
     tensors.push_back({tensor.name,
                        tensor.shape,
                        {classifier.weights.data() + tensor.offset, static_cast<size_t>(tensor.count)}});
-  write_safetensors(path, tensors, metadata, type);
+  io::write_safetensors(path, tensors, metadata, type);
 }
 
 Classifier load_classifier(const fs::path& path) {
-  const SafetensorsFile file(path);
+  const io::SafetensorsFile file(path);
   const std::string where = path.string();
   const auto format = file.metadata().find("format");
   if (format == file.metadata().end() || format->second != kFormat)
@@ -149,10 +149,10 @@ Classifier load_classifier(const fs::path& path) {
 }
 
 void round_to_half(Classifier& classifier) {
-  for (float& value : classifier.weights) value = float_from_half(half_from_float(value));
+  for (float& value : classifier.weights) value = io::float_from_half(io::half_from_float(value));
 }
 
-Classification classify(const Classifier& classifier, const Dataset& data,
+Classification classify(const Classifier& classifier, const data::Dataset& data,
                         const std::function<void(int64_t)>& done) {
   check_input(classifier, data.image_shape(), data.description());
   return classify_images(
@@ -175,7 +175,7 @@ std::vector<int> most_likely(std::span<const float> probabilities, int64_t class
   return best;
 }
 
-Accuracy accuracy(const Classifier& classifier, const Dataset& data,
+Accuracy accuracy(const Classifier& classifier, const data::Dataset& data,
                   const std::function<void(int64_t)>& done) {
   const std::vector<int> map = class_map(classifier, data);
   std::vector<int> wanted(static_cast<size_t>(data.size()), -1);
@@ -204,4 +204,4 @@ json to_json(const Accuracy& accuracy) {
           {"standard_error", accuracy.standard_error}};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::classify

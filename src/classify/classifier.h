@@ -10,9 +10,9 @@
 #include "classify/network.h"
 #include "core/files.h"
 #include "data/dataset.h"
-#include "model/safetensors.h"
+#include "io/safetensors.h"
 
-namespace mdsm {
+namespace mdsm::classify {
 
 struct Classifier {
   ClassifierSpec spec;
@@ -21,7 +21,7 @@ struct Classifier {
   nlohmann::json info;               // "trained", "accuracy", ...: what the file says beside
 };
 
-void save_classifier(const fs::path& path, const Classifier& classifier, StoredType type);
+void save_classifier(const fs::path& path, const Classifier& classifier, io::StoredType type);
 Classifier load_classifier(const fs::path& path);
 // Rounds the weights to what a float16 file will hold.
 void round_to_half(Classifier& classifier);
@@ -33,7 +33,7 @@ struct Classification {
 };
 
 // All images of the set. `done` is told the number finished; it may be empty.
-Classification classify(const Classifier& classifier, const Dataset& data,
+Classification classify(const Classifier& classifier, const data::Dataset& data,
                         const std::function<void(int64_t)>& done = {});
 // The same for images in memory, one call for all of x.
 Classification classify(const Classifier& classifier, ConstTensorView x);
@@ -47,8 +47,8 @@ struct Accuracy {
 };
 // The share of labelled images that get their label. Classes are compared by name where both sides have
 // names, so a set that lacks a class is measured rightly; a class the classifier does not know is an error.
-Accuracy accuracy(const Classifier& classifier, const Dataset& data,
+Accuracy accuracy(const Classifier& classifier, const data::Dataset& data,
                   const std::function<void(int64_t)>& done = {});
 nlohmann::json to_json(const Accuracy& accuracy);
 
-}  // namespace mdsm
+}  // namespace mdsm::classify

@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "linalg/gemm.h"
 
-namespace mdsm {
+namespace mdsm::classify {
 namespace {
 
 using nlohmann::json;
@@ -130,4 +130,4 @@ ClassifierGroup::ClassifierGroup(const ClassifierSpec& spec, int64_t most)
   output_.resize(as_size(most * spec.classes));
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::classify

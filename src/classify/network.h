@@ -11,7 +11,7 @@
 
 #include "core/tensor.h"
 
-namespace mdsm {
+namespace mdsm::classify {
 
 struct ClassifierSpec {
   Shape input;         // n = 1
@@ -72,4 +72,4 @@ class ClassifierGroup {
   int64_t n_ = 0;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::classify

@@ -7,23 +7,23 @@
 #include "core/error.h"
 #include "linalg/gemm.h"
 
-namespace mdsm {
+namespace mdsm::classify {
 namespace {
 
 // out (n, outputs) = in (n, inputs) * transposed(weight) + bias
 void dense(const float* weight, const float* bias, const float* in, int64_t n, int64_t inputs,
            int64_t outputs, float* out) {
   for (int64_t i = 0; i < n; ++i) std::copy_n(bias, outputs, out + i * outputs);
-  multiply(n, outputs, inputs, {in, inputs}, {weight, inputs, Op::transposed}, out, outputs, true);
+  linalg::multiply(n, outputs, inputs, {in, inputs}, {weight, inputs, linalg::Op::transposed}, out, outputs, true);
 }
 
 // Adds to the gradients of weight and bias; d_in (n, inputs) is overwritten.
 void dense_back(const float* weight, const float* in, const float* d_out, int64_t n, int64_t inputs,
                 int64_t outputs, float* d_weight, float* d_bias, float* d_in) {
-  multiply(outputs, inputs, n, {d_out, outputs, Op::transposed}, {in, inputs}, d_weight, inputs, true);
+  linalg::multiply(outputs, inputs, n, {d_out, outputs, linalg::Op::transposed}, {in, inputs}, d_weight, inputs, true);
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < outputs; ++j) d_bias[j] += d_out[i * outputs + j];
-  multiply(n, inputs, outputs, {d_out, outputs}, {weight, inputs}, d_in, inputs);
+  linalg::multiply(n, inputs, outputs, {d_out, outputs}, {weight, inputs}, d_in, inputs);
 }
 
 void relu(std::span<float> values) {
@@ -49,7 +49,7 @@ void ClassifierGroup::convolve(Stage& stage, const float* weights, int64_t image
   classify::unfold(stage.input.data() + image * stage.in * area, stage.in, stage.h, stage.w, columns_.data());
   float* out = stage.before.data() + image * stage.out * area;
   for (int64_t c = 0; c < stage.out; ++c) std::fill_n(out + c * area, area, weights[stage.bias + c]);
-  multiply(stage.out, area, k, {weights + stage.weight, k}, {columns_.data(), area}, out, area, true);
+  linalg::multiply(stage.out, area, k, {weights + stage.weight, k}, {columns_.data(), area}, out, area, true);
   relu({out, as_size(stage.out * area)});
   classify::pool(out, stage.out, stage.h, stage.w,
                  stage.pooled.data() + image * stage.out * (stage.h / 2) * (stage.w / 2));
@@ -65,12 +65,12 @@ void ClassifierGroup::convolve_back(Stage& stage, const float* weights, int64_t 
                       stage.out, stage.h, stage.w, d_before_.data());
   relu_back(before, {d_before_.data(), as_size(stage.out * area)});
   classify::unfold(input, stage.in, stage.h, stage.w, columns_.data());
-  multiply(stage.out, k, area, {d_before_.data(), area}, {columns_.data(), area, Op::transposed},
+  linalg::multiply(stage.out, k, area, {d_before_.data(), area}, {columns_.data(), area, linalg::Op::transposed},
            gradient + stage.weight, k, true);
   for (int64_t c = 0; c < stage.out; ++c)
     for (int64_t p = 0; p < area; ++p) gradient[stage.bias + c] += d_before_[as_size(c * area + p)];
   if (!to_input) return;
-  multiply(k, area, stage.out, {weights + stage.weight, k, Op::transposed}, {d_before_.data(), area},
+  linalg::multiply(k, area, stage.out, {weights + stage.weight, k, linalg::Op::transposed}, {d_before_.data(), area},
            d_columns_.data(), area);
   classify::fold(d_columns_.data(), stage.in, stage.h, stage.w, input);
 }
@@ -123,4 +123,4 @@ double ClassifierGroup::backward(std::span<const float> weights, std::span<const
   return loss;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::classify

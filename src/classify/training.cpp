@@ -11,13 +11,13 @@
 #include "core/random.h"
 #include "core/threads.h"
 
-namespace mdsm {
+namespace mdsm::classify {
 namespace {
 
 constexpr int64_t kGroup = 16;
 constexpr int64_t kWave = 32;  // groups whose gradients are in memory together
 
-std::vector<int> labels_of(const Dataset& data) {
+std::vector<int> labels_of(const data::Dataset& data) {
   std::vector<int> labels;
   for (int64_t i = 0; i < data.size(); ++i) {
     labels.push_back(data.label(i));
@@ -28,7 +28,7 @@ std::vector<int> labels_of(const Dataset& data) {
   return labels;
 }
 
-void measure(const Dataset& data, ClassifierSpec& spec) {
+void measure(const data::Dataset& data, ClassifierSpec& spec) {
   std::vector<float> image(static_cast<size_t>(data.image_shape().count()));
   double sum = 0, squares = 0;
   for (int64_t i = 0; i < data.size(); ++i) {
@@ -60,7 +60,7 @@ void moved(std::span<const float> from, const Shape& s, int64_t dx, int64_t dy, 
 
 class Trainer {
  public:
-  Trainer(const Dataset& data, const ClassifierTraining& options)
+  Trainer(const data::Dataset& data, const ClassifierTraining& options)
       : data_(data), options_(options), labels_(labels_of(data)) {
     spec_.input = data.image_shape();
     spec_.width = options.width;
@@ -182,7 +182,7 @@ class Trainer {
     });
   }
 
-  const Dataset& data_;
+  const data::Dataset& data_;
   ClassifierTraining options_;
   std::vector<int> labels_;
   ClassifierSpec spec_;
@@ -195,7 +195,7 @@ class Trainer {
 
 }  // namespace
 
-Classifier train_classifier(const Dataset& data, const ClassifierTraining& options,
+Classifier train_classifier(const data::Dataset& data, const ClassifierTraining& options,
                             const std::function<void(const EpochReport&)>& observe,
                             const std::atomic<bool>* stop) {
   Trainer trainer(data, options);
@@ -221,4 +221,4 @@ Classifier train_classifier(const Dataset& data, const ClassifierTraining& optio
   return trainer.result();
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::classify

@@ -7,7 +7,7 @@
 
 #include "classify/classifier.h"
 
-namespace mdsm {
+namespace mdsm::classify {
 
 struct ClassifierTraining {
   int64_t width = 16, features = 128;
@@ -25,8 +25,8 @@ struct EpochReport {
 
 // `observe` is told after every step. Throws when labels are missing, or when the loss is not finite; returns
 // an unfinished classifier early when *stop becomes true.
-Classifier train_classifier(const Dataset& data, const ClassifierTraining& options,
+Classifier train_classifier(const data::Dataset& data, const ClassifierTraining& options,
                             const std::function<void(const EpochReport&)>& observe = {},
                             const std::atomic<bool>* stop = nullptr);
 
-}  // namespace mdsm
+}  // namespace mdsm::classify

@@ -5,8 +5,8 @@
 #include "bench/report.h"
 #include "bench/worker.h"
 #include "cli/command.h"
-#include "cli/network_options.h"
-#include "cli/output.h"
+#include "app/network_options.h"
+#include "app/output.h"
 #include "core/error.h"
 
 namespace mdsm::cli {
@@ -53,19 +53,19 @@ class Bench : public Command {
 
   int run(OptionSet& options) override {
     if (worker_) {
-      serve_benchmark(std::cin, std::cout);
+      bench::serve_benchmark(std::cin, std::cout);
       return 0;
     }
-    for (const std::string& path : {out_, markdown_}) check_folder_of(path);
+    for (const std::string& path : {out_, markdown_}) app::check_folder_of(path);
     choose(options);
     if (dry_run_) {
-      for (const Configuration& config : bench_.configurations) fmt::print("{}\n", text(config));
+      for (const bench::Configuration& config : bench_.configurations) fmt::print("{}\n", bench::text(config));
       return 0;
     }
-    const BenchResult result =
-        run_benchmark(bench_, [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
-    const Machine machine = this_machine();
-    const std::string tables = markdown(result, machine);
+    const bench::BenchResult result =
+        bench::run_benchmark(bench_, [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
+    const bench::Machine machine = bench::this_machine();
+    const std::string tables = bench::markdown(result, machine);
     const std::string values =
         to_json(result, machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
     fmt::print("{}\n", json_ ? values : tables);
@@ -85,17 +85,17 @@ class Bench : public Command {
       fail_usage("give one of the two", "--suite and the options of one network exclude each other");
     if (no_peer_ && (options.given("peer") || options.given("python")))
       fail_usage("give one of the two", "--no-peer excludes --peer and --python");
-    bench_.configurations = one ? std::vector<Configuration>{{network_.spec(), batch_}} : suite(suite_);
+    bench_.configurations = one ? std::vector<bench::Configuration>{{network_.spec(), batch_}} : bench::suite(suite_);
     bench_.growth = !one && suite_ == "full" && !bench_.verify_only;
     bench_.use_peer = !no_peer_;
     bench_.threads = static_cast<int>(threads_);
     bench_.seed = static_cast<uint64_t>(seed_);
   }
 
-  BenchOptions bench_;
-  NetworkOptions network_;
+  bench::BenchOptions bench_;
+  app::NetworkOptions network_;
   std::string suite_ = "quick", out_, markdown_;
-  int64_t batch_ = Configuration().batch, seed_ = 0, threads_ = 0;
+  int64_t batch_ = bench::Configuration().batch, seed_ = 0, threads_ = 0;
   bool no_peer_ = false, dry_run_ = false, worker_ = false, json_ = false;
 };
 

@@ -1,12 +1,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/network_options.h"
+#include "app/network_options.h"
 #include "core/error.h"
 #include "core/threads.h"
-#include "engine/network_check.h"
-#include "engine/torch_module.h"
-#include "model/model_file.h"
+#include "engine/registry/network_check.h"
+#include "engine/registry/torch_loader.h"
+#include "network/model_file.h"
 
 namespace mdsm::cli {
 namespace {
@@ -14,9 +14,9 @@ namespace {
 using nlohmann::json;
 
 // JSON has no infinity and no NaN; such a difference is written as null.
-json to_json(const NetworkCheck& check, const Spec& spec) {
+json to_json(const engine::NetworkCheck& check, const network::Spec& spec) {
   json rows = json::array();
-  for (const Difference& d : check.differences)
+  for (const engine::Difference& d : check.differences)
     rows.push_back({{"what", d.what},
                     {"relative_error", d.relative},
                     {"tolerance", d.tolerance},
@@ -26,7 +26,7 @@ json to_json(const NetworkCheck& check, const Spec& spec) {
           {"ok", check.ok()},      {"worst", check.worst().what}, {"differences", rows}};
 }
 
-std::string spec_text(const Spec& spec) {
+std::string spec_text(const network::Spec& spec) {
   return fmt::format("{} {} width {} {}x{}x{}", to_string(spec.network), to_string(spec.head), spec.width,
                      spec.channels, spec.size, spec.size);
 }
@@ -62,23 +62,23 @@ class Check : public Command {
   }
 
  private:
-  Parameters parameters() const {
-    if (!model_.empty()) return load_model(model_).parameters;
-    return Parameters::initialised(network_.spec(), check_.seed);
+  network::Parameters parameters() const {
+    if (!model_.empty()) return network::load_model(model_).parameters;
+    return network::Parameters::initialised(network_.spec(), check_.seed);
   }
 
   int run_one() const {
-    const Parameters checked = parameters();
-    const NetworkCheck check = check_network(checked, check_);
+    const network::Parameters checked = parameters();
+    const engine::NetworkCheck check = engine::check_network(checked, check_);
     if (json_) {
       fmt::print("{}\n", to_json(check, checked.spec()).dump(2));
       return check.ok() ? 0 : 1;
     }
     fmt::print("{}, batch {}: {} against {}, LibTorch {}\n\n", spec_text(checked.spec()), check_.batch,
-               check.tested, check.reference, torch_version());
+               check.tested, check.reference, engine::torch_version());
     constexpr const char* kRow = "{:<50}{:>10}  {:>9}  {:<5} {}\n";
     fmt::print(kRow, "what", "rel. error", "tolerance", "", "largest difference at");
-    for (const Difference& d : check.differences)
+    for (const engine::Difference& d : check.differences)
       fmt::print(kRow, d.what, fmt::format("{:.1e}", d.relative), fmt::format("{:.0e}", d.tolerance),
                  d.ok() ? "ok" : "WRONG", d.worst_place);
     fmt::print("\n{}\n", check.ok() ? "all within tolerance" : "some differences exceed their tolerance");
@@ -90,11 +90,11 @@ class Check : public Command {
     if (!json_)
       fmt::print(kRow, "network", "energy", "grad_x", "residual", "gradient", "parameter", "slopes", "");
     json rows = json::array();
-    Difference worst;
+    engine::Difference worst;
     std::string worst_spec;
     bool ok = true;
-    for (const Spec& spec : check_matrix()) {
-      const NetworkCheck check = check_network(Parameters::initialised(spec, check_.seed), check_);
+    for (const network::Spec& spec : engine::check_matrix()) {
+      const engine::NetworkCheck check = engine::check_network(network::Parameters::initialised(spec, check_.seed), check_);
       ok = ok && check.ok();
       if (const double gradient = check.at("gradient").relative; !(gradient <= worst.relative)) {
         worst = check.at("gradient");
@@ -111,10 +111,10 @@ class Check : public Command {
     return ok ? 0 : 1;
   }
 
-  static void print_row(const char* row, const Spec& spec, const NetworkCheck& check) {
+  static void print_row(const char* row, const network::Spec& spec, const engine::NetworkCheck& check) {
     const auto number = [](double value) { return fmt::format("{:.1e}", value); };
     double parameter = 0, slope = 0;
-    for (const Difference& d : check.differences) {
+    for (const engine::Difference& d : check.differences) {
       if (d.what.rfind("gradient of ", 0) == 0 && !(d.relative <= parameter)) parameter = d.relative;
       if (d.what.find(" against ") != std::string::npos && !(d.relative <= slope)) slope = d.relative;
     }
@@ -125,8 +125,8 @@ class Check : public Command {
     std::fflush(stdout);
   }
 
-  NetworkCheckOptions check_;
-  NetworkOptions network_;
+  engine::NetworkCheckOptions check_;
+  app::NetworkOptions network_;
   std::string model_;
   int64_t seed_ = 0, threads_ = 0;
   bool all_ = false, json_ = false;

@@ -53,7 +53,7 @@ void CheckpointSamples::check_unused(const OptionSet& options) const {
       fail_usage("leave it out", "--{} without --checkpoints, which draws samples", name);
 }
 
-void CheckpointSamples::resolve(OptionSet& options, ModelUse& use) {
+void CheckpointSamples::resolve(OptionSet& options, app::ModelUse& use) {
   files_ = find_checkpoints(run_);
   if (options.given("seeds")) {
     seeds_ = parse_seeds(seeds_text_, "--seeds");
@@ -64,15 +64,15 @@ void CheckpointSamples::resolve(OptionSet& options, ModelUse& use) {
     for (int64_t i = 0; i < n_; ++i) seeds_.push_back(static_cast<uint64_t>(i));
   }
   use.model = files_.back().string();
-  const Model model = use.load();
+  const network::Model model = use.load();
   image_ = model.parameters.spec().input(1);
   sampler_.resolve(options, model);
 }
 
 std::string CheckpointSamples::seeds() const { return seeds_text(seeds_); }
 
-std::unique_ptr<Dataset> CheckpointSamples::draw(const fs::path& checkpoint, const ModelUse& use) const {
-  const Model model = load_model(checkpoint);
+std::unique_ptr<data::Dataset> CheckpointSamples::draw(const fs::path& checkpoint, const app::ModelUse& use) const {
+  const network::Model model = network::load_model(checkpoint);
   const auto engine = use.make(model, std::min(use.batch, count()));
   Tensor all(engine->spec().input(count()));
   const StopFlag stop;
@@ -80,18 +80,18 @@ std::unique_ptr<Dataset> CheckpointSamples::draw(const fs::path& checkpoint, con
   for (int64_t first = 0; first < count(); first += use.batch) {
     const int64_t n = std::min(use.batch, count() - first);
     const auto seeds = std::span(seeds_).subspan(static_cast<size_t>(first), static_cast<size_t>(n));
-    const auto observe = [&](const StepReport& report) {
+    const auto observe = [&](const sample::StepReport& report) {
       progress.update(first + report.step * n / std::max<int64_t>(1, report.steps));
     };
-    const Samples drawn =
-        sampler_.draw({.engine = *engine, .seeds = seeds, .observer = observe, .stop = &stop.flag()});
+    const sample::Samples drawn =
+        sampler_.draw({.model = *engine, .seeds = seeds, .observer = observe, .stop = &stop.flag()});
     if (drawn.stopped) return nullptr;
     const auto values = drawn.x.values();
     std::ranges::transform(values, all.view().images(first, n).values().begin(),
                            [](float value) { return std::clamp(value, 0.0f, 1.0f); });
   }
   Progress::clear_line();
-  return std::make_unique<TensorImages>(std::move(all), "samples of " + checkpoint.filename().string());
+  return std::make_unique<eval::TensorImages>(std::move(all), "samples of " + checkpoint.filename().string());
 }
 
 }  // namespace mdsm::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/model_use.h"
+#include "app/model_use.h"
 #include "cli/sampler_options.h"
 #include "core/options.h"
 #include "data/dataset.h"
@@ -19,11 +19,11 @@ class CheckpointSamples {
   // Refuses options that only --checkpoints has a use for.
   void check_unused(const OptionSet& options) const;
   // Finds the checkpoints and settles the sampler.
-  void resolve(OptionSet& options, ModelUse& use);
+  void resolve(OptionSet& options, app::ModelUse& use);
   Shape image_shape() const { return image_; }  // of the last checkpoint's samples
 
   // Null when a signal has ended the work.
-  std::unique_ptr<Dataset> draw(const fs::path& checkpoint, const ModelUse& use) const;
+  std::unique_ptr<data::Dataset> draw(const fs::path& checkpoint, const app::ModelUse& use) const;
 
   const std::string& run() const { return run_; }
   const std::vector<fs::path>& files() const { return files_; }  // in the order of their steps

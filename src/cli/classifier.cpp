@@ -4,8 +4,8 @@
 #include "classify/training.h"
 #include "cli/command.h"
 #include "cli/evaluation_options.h"
-#include "cli/model_use.h"
-#include "cli/output.h"
+#include "app/model_use.h"
+#include "app/output.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/progress.h"
@@ -29,24 +29,24 @@ class ClassifierCommand : public Command {
   int run(OptionSet& options) override;
 
  private:
-  Classifier train(const Dataset& data) const;
-  json training_json(const Dataset& data) const;
+  classify::Classifier train(const data::Dataset& data) const;
+  json training_json(const data::Dataset& data) const;
   void open_training();
   void open_measured(const OptionSet& options);
-  void print(const Classifier& classifier, const Accuracy& found, double seconds) const;
+  void print(const classify::Classifier& classifier, const classify::Accuracy& found, double seconds) const;
 
-  DataOptions data_;
-  ClassifierTraining training_;
+  data::DataOptions data_;
+  classify::ClassifierTraining training_;
   std::string out_, measured_;
   int64_t threads_ = 0, seed_ = 0;
   double held_out_ = 0.1;
-  std::shared_ptr<const Dataset> images_, test_;  // to train on; to measure the accuracy on
+  std::shared_ptr<const data::Dataset> images_, test_;  // to train on; to measure the accuracy on
   std::string of_;                                // whose accuracy that is
   bool full_ = false, force_ = false, json_ = false;
 };
 
 void ClassifierCommand::declare(OptionSet& options) {
-  declare_data_options(options, data_, {.flip = true, .random_limit = true});
+  data::declare_data_options(options, data_, {.flip = true, .random_limit = true});
   options
       .add("hold-out", held_out_,
            "share of the images kept from training to measure the accuracy, where the source has no test "
@@ -80,13 +80,13 @@ void ClassifierCommand::declare(OptionSet& options) {
   options.example("mdsm classifier --data mnist --measure mnist");
 }
 
-Classifier ClassifierCommand::train(const Dataset& data) const {
+classify::Classifier ClassifierCommand::train(const data::Dataset& data) const {
   const StopFlag stop;
   Progress progress("training", training_.epochs * (data.size() / std::min(training_.batch, data.size())),
                     "updates");
-  Classifier classifier = train_classifier(
+  classify::Classifier classifier = classify::train_classifier(
       data, training_,
-      [&](const EpochReport& report) {
+      [&](const classify::EpochReport& report) {
         progress.update(report.step, fmt::format("loss {:.4f}", report.loss));
         if (report.step * report.epochs == report.epoch * report.steps && !json_)
           log_info("epoch {} of {}: loss {:.4f}, {:.2f} % right", report.epoch, report.epochs, report.loss,
@@ -97,7 +97,7 @@ Classifier ClassifierCommand::train(const Dataset& data) const {
   return classifier;
 }
 
-json ClassifierCommand::training_json(const Dataset& data) const {
+json ClassifierCommand::training_json(const data::Dataset& data) const {
   return {{"data", data_.source.substr(0, data_.source.find(':'))},
           {"images", data.size()},
           {"epochs", training_.epochs},
@@ -112,15 +112,15 @@ json ClassifierCommand::training_json(const Dataset& data) const {
 // The test part is what the accuracy is of, where there is one and it is not trained on. Everything is opened
 // before the training.
 void ClassifierCommand::open_training() {
-  images_ = open_dataset(data_);
+  images_ = data::open_dataset(data_);
   if (images_->part() == "train") {
-    DataOptions options = data_;
+    data::DataOptions options = data_;
     options.split = "test";
     options.limit = 0;
-    test_ = open_dataset(options);
+    test_ = data::open_dataset(options);
     of_ = "test images";
   } else if (held_out_ > 0) {
-    const HeldOut parts = hold_out(images_, held_out_, training_.seed);
+    const data::HeldOut parts = data::hold_out(images_, held_out_, training_.seed);
     images_ = parts.rest;
     test_ = parts.held_out;
     of_ = "held-out images";
@@ -132,11 +132,11 @@ void ClassifierCommand::open_training() {
 
 void ClassifierCommand::open_measured(const OptionSet& options) {
   if (!options.given("split")) data_.split = "test";
-  test_ = open_dataset(data_);
+  test_ = data::open_dataset(data_);
   of_ = test_->part().empty() ? "all images" : test_->part() == "test" ? "test images" : "training images";
 }
 
-void ClassifierCommand::print(const Classifier& classifier, const Accuracy& found, double seconds) const {
+void ClassifierCommand::print(const classify::Classifier& classifier, const classify::Accuracy& found, double seconds) const {
   if (json_) {
     json values = {{"accuracy", to_json(found)},
                    {"accuracy_of", of_},
@@ -147,12 +147,12 @@ void ClassifierCommand::print(const Classifier& classifier, const Accuracy& foun
                    {"seconds", seconds}};
     if (of_ == "test images" || of_ == "held-out images") values["test"] = values["accuracy"];
     if (!out_.empty()) values["out"] = out_;
-    return print_json(values);
+    return app::print_json(values);
   }
   fmt::print("accuracy       {:.2f} % +- {:.2f} (standard error) of {}, n {}\n", 100 * found.rate,
              100 * found.standard_error, of_, found.n);
   fmt::print("images         {}\n", test_->description());
-  fmt::print("network        {} weights, {} features, {} classes\n", grouped(weight_count(classifier.spec)),
+  fmt::print("network        {} weights, {} features, {} classes\n", app::grouped(classify::weight_count(classifier.spec)),
              classifier.spec.features, classifier.spec.classes);
   fmt::print("time           {}\n", duration_text(seconds));
   if (!out_.empty()) fmt::print("written        {}\n", out_);
@@ -164,29 +164,29 @@ int ClassifierCommand::run(OptionSet& options) {
   if (!measured_.empty() && options.given("hold-out"))
     fail_usage("leave it out", "--hold-out with --measure, which trains nothing");
   if (!out_.empty()) {
-    check_folder_of(out_);
-    check_output(out_, force_);
+    app::check_folder_of(out_);
+    app::check_output(out_, force_);
   }
   set_thread_count(static_cast<int>(threads_));
   training_.seed = data_.seed = static_cast<uint64_t>(seed_);
   training_.flip = data_.flip;
   const auto start = std::chrono::steady_clock::now();
-  Classifier classifier;
+  classify::Classifier classifier;
   if (!measured_.empty()) {
-    classifier = load_classifier(classifier_path(measured_));
+    classifier = classify::load_classifier(classifier_path(measured_));
     open_measured(options);
   } else {
     open_training();
     classifier = train(*images_);
     classifier.info["trained"] = training_json(*images_);
-    if (!full_) round_to_half(classifier);
+    if (!full_) classify::round_to_half(classifier);
   }
-  const Accuracy found = accuracy(classifier, *test_);
+  const classify::Accuracy found = classify::accuracy(classifier, *test_);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!out_.empty()) {
     classifier.info["accuracy"] = to_json(found);
     classifier.info["accuracy_of"] = of_;
-    save_classifier(out_, classifier, full_ ? StoredType::float32 : StoredType::float16);
+    classify::save_classifier(out_, classifier, full_ ? io::StoredType::float32 : io::StoredType::float16);
   }
   Progress::clear_line();
   print(classifier, found, seconds);

@@ -1,5 +1,5 @@
-// A command of the mdsm program: declares its options, then runs. One short file per command defines one of
-// these; commands.cpp lists them all.
+// A command of the mdsm program: declares its options, then runs. One short file NAME.cpp per command
+// defines one of these and the function make_NAME(); commands.cpp lists them all.
 #pragma once
 
 #include <memory>
@@ -20,28 +20,10 @@ class Command {
   virtual int run(OptionSet& options) = 0;
 };
 
-// All commands in the order of `mdsm --help`.
-std::vector<std::unique_ptr<Command>> all_commands();
+using MakeCommand = std::unique_ptr<Command> (*)();
 
-std::unique_ptr<Command> make_bench();
-std::unique_ptr<Command> make_check();
-std::unique_ptr<Command> make_classifier();
-std::unique_ptr<Command> make_data();
-std::unique_ptr<Command> make_denoise();
-std::unique_ptr<Command> make_describe();
-std::unique_ptr<Command> make_train();
-std::unique_ptr<Command> make_energy();
-std::unique_ptr<Command> make_evaluate();
-std::unique_ptr<Command> make_export();
-std::unique_ptr<Command> make_import();
-std::unique_ptr<Command> make_inpaint();
-std::unique_ptr<Command> make_likelihood();
-std::unique_ptr<Command> make_neighbours();
-std::unique_ptr<Command> make_outliers();
-std::unique_ptr<Command> make_models();
-std::unique_ptr<Command> make_modes();
-std::unique_ptr<Command> make_reproduce();
-std::unique_ptr<Command> make_restore();
-std::unique_ptr<Command> make_sample();
+// All commands in the order of `mdsm --help`: those of the table in commands.cpp, then those that were added.
+std::vector<std::unique_ptr<Command>> all_commands();
+void add_command(MakeCommand make);
 
 }  // namespace mdsm::cli

@@ -1,30 +1,30 @@
 #include "cli/command.h"
 
+// Every command that ships, in the order of `mdsm --help`.
+#define MDSM_COMMANDS(each)                                                                                       \
+  each(train) each(sample) each(denoise) each(inpaint) each(restore) each(models) each(data) each(describe)       \
+  each(energy) each(evaluate) each(modes) each(likelihood) each(outliers) each(neighbours) each(classifier)       \
+  each(reproduce) each(check) each(bench) each(import) each(export)
+
 namespace mdsm::cli {
+
+#define MDSM_DECLARE(name) std::unique_ptr<Command> make_##name();
+MDSM_COMMANDS(MDSM_DECLARE)
+
+namespace {
+#define MDSM_LIST(name) make_##name,
+std::vector<MakeCommand>& table() {
+  static std::vector<MakeCommand> makers = {MDSM_COMMANDS(MDSM_LIST)};
+  return makers;
+}
+}  // namespace
 
 std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
-  commands.push_back(make_train());
-  commands.push_back(make_sample());
-  commands.push_back(make_denoise());
-  commands.push_back(make_inpaint());
-  commands.push_back(make_restore());
-  commands.push_back(make_models());
-  commands.push_back(make_data());
-  commands.push_back(make_describe());
-  commands.push_back(make_energy());
-  commands.push_back(make_evaluate());
-  commands.push_back(make_modes());
-  commands.push_back(make_likelihood());
-  commands.push_back(make_outliers());
-  commands.push_back(make_neighbours());
-  commands.push_back(make_classifier());
-  commands.push_back(make_reproduce());
-  commands.push_back(make_check());
-  commands.push_back(make_bench());
-  commands.push_back(make_import());
-  commands.push_back(make_export());
+  for (const MakeCommand make : table()) commands.push_back(make());
   return commands;
 }
+
+void add_command(MakeCommand make) { table().push_back(make); }
 
 }  // namespace mdsm::cli

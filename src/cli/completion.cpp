@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "sample/denoise.h"
-#include "sample/restore.h"
+#include "restore/denoise.h"
+#include "restore/restore.h"
 
 namespace mdsm::cli {
 namespace {
@@ -13,20 +13,20 @@ namespace {
 using nlohmann::json;
 
 struct Case {
-  HiddenPixels hidden;  // at the picture's size
-  Fitting fitting;
+  data::HiddenPixels hidden;  // at the picture's size
+  data::Fitting fitting;
   std::vector<float> seen;     // (C,H,W) at the network's size, made without the hidden pixels
   std::vector<uint8_t> known;  // (H,W)
 };
 
 Case make_case(const CompletionSetup& setup, const Shape& network, size_t i) {
   const std::string& label = setup.job.pictures().labels[i];
-  Image picture = setup.job.pictures().read(i);
-  Fitting fitting(picture, network, setup.job.fit_options(), label);
-  HiddenPixels hidden = setup.mask.hidden(picture, static_cast<uint64_t>(setup.seed), i, label);
+  image::Image picture = setup.job.pictures().read(i);
+  data::Fitting fitting(picture, network, setup.job.fit_options(), label);
+  data::HiddenPixels hidden = setup.mask.hidden(picture, static_cast<uint64_t>(setup.seed), i, label);
   if (!fitting.covers(hidden))
     fail_usage("crop less, or not at all", "{}: missing pixels lie outside the cropped part", label);
-  blacken(picture, hidden);
+  data::blacken(picture, hidden);
   std::vector<uint8_t> known = fitting.fit_hidden(hidden);
   for (uint8_t& value : known) value = value ? 0 : 1;
   std::vector<float> seen = fitting.fit(picture);
@@ -39,9 +39,9 @@ class Completion {
   int run(OptionSet& options);
 
  private:
-  Samples draw(Engine& engine, int64_t first, int64_t count, const BatchControl& control) const;
-  bool work(Engine& engine, int64_t first, int64_t count, const BatchControl& control, const json& how);
-  Image put_back(int64_t picture, std::span<const float> result) const;
+  sample::Samples draw(engine::TrainableEnergy& engine, int64_t first, int64_t count, const BatchControl& control) const;
+  bool work(engine::TrainableEnergy& engine, int64_t first, int64_t count, const BatchControl& control, const json& how);
+  image::Image put_back(int64_t picture, std::span<const float> result) const;
   void write_figure(const json& how) const;
   json report(const json& how) const;
   void print(const json& report) const;
@@ -57,9 +57,9 @@ class Completion {
 };
 
 // Jobs are numbered picture by picture, completion by completion.
-Samples Completion::draw(Engine& engine, int64_t first, int64_t count, const BatchControl& control) const {
+sample::Samples Completion::draw(engine::TrainableEnergy& engine, int64_t first, int64_t count, const BatchControl& control) const {
   Tensor images(network_.with_n(count));
-  Mask mask{{count, 1, network_.h, network_.w}, {}};
+  restore::Mask mask{{count, 1, network_.h, network_.w}, {}};
   std::vector<uint64_t> seeds;
   for (int64_t k = 0; k < count; ++k) {
     const Case& one = cases_[static_cast<size_t>((first + k) / n())];
@@ -68,21 +68,21 @@ Samples Completion::draw(Engine& engine, int64_t first, int64_t count, const Bat
     seeds.push_back(seed_of((first + k) % n()));
   }
   const std::optional<Tensor> start = setup_.sampler.start(engine.spec(), seeds);
-  Run run{.engine = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
+  sample::Run run{.model = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
   if (start) run.start = start->view();
   if (setup_.sampler.sampler() == "annealed")
-    return inpaint_annealed(run, images, mask, setup_.sampler.temperatures(),
+    return restore::inpaint_annealed(run, images, mask, setup_.sampler.temperatures(),
                             setup_.sampler.langevin_options());
-  return inpaint_fast(run, images, mask, setup_.sampler.fast_options());
+  return restore::inpaint_fast(run, images, mask, setup_.sampler.fast_options());
 }
 
 // Known pixels keep their very bytes; the others come from the network.
-Image Completion::put_back(int64_t picture, std::span<const float> result) const {
+image::Image Completion::put_back(int64_t picture, std::span<const float> result) const {
   const auto i = static_cast<size_t>(picture);
-  const Image given = setup_.job.pictures().read(i);
+  const image::Image given = setup_.job.pictures().read(i);
   const Case& one = cases_[i];
-  Image out = one.fitting.put_back(result, given);
-  const Image original = one.fitting.coloured(given);
+  image::Image out = one.fitting.put_back(result, given);
+  const image::Image original = one.fitting.coloured(given);
   for (size_t p = 0; p < one.hidden.size(); ++p)
     if (!one.hidden[p])
       std::copy_n(original.pixels.begin() + static_cast<int64_t>(p) * out.channels, out.channels,
@@ -90,9 +90,9 @@ Image Completion::put_back(int64_t picture, std::span<const float> result) const
   return out;
 }
 
-bool Completion::work(Engine& engine, int64_t first, int64_t count, const BatchControl& control,
+bool Completion::work(engine::TrainableEnergy& engine, int64_t first, int64_t count, const BatchControl& control,
                       const json& how) {
-  Samples drawn = draw(engine, first, count, control);
+  sample::Samples drawn = draw(engine, first, count, control);
   if (drawn.stopped) return false;
   for (float& value : drawn.x.values()) value = std::clamp(value, 0.0f, 1.0f);
   std::ranges::copy(drawn.x.values(), results_.view().images(first, count).values().begin());
@@ -100,7 +100,7 @@ bool Completion::work(Engine& engine, int64_t first, int64_t count, const BatchC
   for (int64_t k = first; k < first + count; ++k) {
     const std::map<std::string, std::string> text = {{"Seeds", std::to_string(seed_of(k % n()))}};
     setup_.job.write_result(k / n(), k % n(), n(), put_back(k / n(), results_.view().image(k)),
-                            picture_text(how, text));
+                            app::picture_text(how, text));
   }
   return true;
 }
@@ -120,7 +120,7 @@ void Completion::write_figure(const json& how) const {
   }
   setup_.job.write_figure(
       cells, columns,
-      picture_text(how, {{"Columns", fmt::format("masked, {} completions, picture as given", n())}}));
+      app::picture_text(how, {{"Columns", fmt::format("masked, {} completions, picture as given", n())}}));
 }
 
 json Completion::report(const json& how) const {
@@ -132,7 +132,7 @@ json Completion::report(const json& how) const {
                       truth.values().begin());
     json ratios = json::array();
     for (int64_t v = 0; v < n(); ++v) {
-      const double ratio = psnr(results_.view().images(i * n() + v, 1), truth)[0];
+      const double ratio = restore::psnr(results_.view().images(i * n() + v, 1), truth)[0];
       ratios.push_back(std::isfinite(ratio) ? json(ratio) : json());
     }
     const auto missing = std::ranges::count(one.hidden, 1);
@@ -171,7 +171,7 @@ void Completion::print(const json& report) const {
 int Completion::run(OptionSet& options) {
   PictureJob& job = setup_.job;
   setup_.mask.resolve(options);
-  const Model model = job.use.load();
+  const network::Model model = job.use.load();
   setup_.sampler.resolve(options, model);
   network_ = model.parameters.spec().input(1);
   job.data.seed = static_cast<uint64_t>(setup_.seed);
@@ -183,7 +183,7 @@ int Completion::run(OptionSet& options) {
   const auto engine = job.use.make(model, std::min(job.use.batch, total));
   job.prepare_output(n());
   json how = setup_.sampler.parameters(options);
-  how.update(model_parameters(job.use.model, model));
+  how.update(app::model_parameters(job.use.model, model));
   how.update({{"command", setup_.command}, {"missing", setup_.mask.text()}, {"seed", setup_.seed}});
   in_batches("completing", total, job.use.batch, "completions",
              [&](int64_t first, int64_t count, const BatchControl& control) {

@@ -26,7 +26,7 @@ std::string numbers_text(const std::vector<double>& values) {
   return text;
 }
 
-void print_classes(const DatasetSummary& summary, const std::vector<std::string>& names) {
+void print_classes(const data::DatasetSummary& summary, const std::vector<std::string>& names) {
   if (summary.labels.empty()) {
     fmt::print("classes    no labels\n");
     return;
@@ -55,7 +55,7 @@ class Data : public Command {
         .add("source", data_.source, "what to show; without it the known sets are listed")
         .meta("SOURCE")
         .positional();
-    declare_data_options(options, data_, {.source = false});
+    data::declare_data_options(options, data_, {.source = false});
     options.add("seed", seed_, "for sources made by chance (stacked-mnist)").range(0);
     options.group("Output");
     options.add("list", list_, "list the known sets, where they are and how to get them").command_line_only();
@@ -72,9 +72,9 @@ class Data : public Command {
     if (data_.source.empty() && !sheet_.empty()) fail_usage("name a source", "mdsm data: --sheet of what?");
     if (data_.source.empty() || list_) return list_sets();
     data_.seed = static_cast<uint64_t>(seed_);
-    const auto dataset = open_dataset(data_);
-    const DatasetSummary found = summarise(*dataset);
-    if (!sheet_.empty()) write_png(sheet_, contact_sheet(*dataset, columns_, rows_, scale_));
+    const auto dataset = data::open_dataset(data_);
+    const data::DatasetSummary found = summarise(*dataset);
+    if (!sheet_.empty()) image::write_png(sheet_, data::contact_sheet(*dataset, columns_, rows_, scale_));
     if (json_)
       print_json(*dataset, found);
     else
@@ -85,8 +85,8 @@ class Data : public Command {
  private:
   int list_sets() const {
     json sets = json::array();
-    for (const auto& set : known_sets()) {
-      const auto path = locate(set);
+    for (const auto& set : data::known_sets()) {
+      const auto path = data::locate(set);
       if (json_) {
         sets.push_back({{"name", set.name}, {"what", set.what}, {"get", set.how_to_get}});
         sets.back()["path"] = path ? json(path->string()) : json();
@@ -107,13 +107,13 @@ class Data : public Command {
     return 0;
   }
 
-  static std::string search_text(const KnownSet& set) {
+  static std::string search_text(const data::KnownSet& set) {
     std::string text;
-    for (const auto& folder : search_folders(set)) text += (text.empty() ? "" : ", ") + folder.string();
+    for (const auto& folder : data::search_folders(set)) text += (text.empty() ? "" : ", ") + folder.string();
     return text;
   }
 
-  void print_text(const Dataset& dataset, const DatasetSummary& found) const {
+  void print_text(const data::Dataset& dataset, const data::DatasetSummary& found) const {
     const Shape& s = found.image;
     fmt::print("{}\n", dataset.description());
     fmt::print("images     {}\nshape      {}x{}x{} (channels, height, width)\n", found.count, s.c, s.h, s.w);
@@ -123,7 +123,7 @@ class Data : public Command {
     if (!sheet_.empty()) fmt::print("sheet      {}\n", sheet_);
   }
 
-  void print_json(const Dataset& dataset, const DatasetSummary& found) const {
+  void print_json(const data::Dataset& dataset, const data::DatasetSummary& found) const {
     json classes = json::array();
     const auto names = dataset.class_names();
     for (const auto& [label, count] : found.labels)
@@ -140,7 +140,7 @@ class Data : public Command {
     fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));
   }
 
-  DataOptions data_;
+  data::DataOptions data_;
   int64_t seed_ = 0, columns_ = 16, rows_ = 8, scale_ = 1;
   std::string sheet_;
   bool list_ = false, json_ = false;

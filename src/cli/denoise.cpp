@@ -7,8 +7,8 @@
 #include "cli/picture_job.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "sample/denoise.h"
-#include "sample/filters.h"
+#include "restore/denoise.h"
+#include "restore/filters.h"
 
 namespace mdsm::cli {
 namespace {
@@ -37,25 +37,25 @@ class Denoise : public Command {
   int run(OptionSet& options) override;
 
  private:
-  void fit_all(const Spec& spec);
-  void work(Engine& engine, int64_t first, int64_t count, const std::map<std::string, std::string>& text);
+  void fit_all(const network::Spec& spec);
+  void work(engine::TrainableEnergy& engine, int64_t first, int64_t count, const std::map<std::string, std::string>& text);
   void compare();
   bool demo() const { return add_noise_ > 0; }
-  json parameters(const Model& model) const;
+  json parameters(const network::Model& model) const;
   json report(const json& how) const;
   void write_figure(const std::map<std::string, std::string>& text) const;
   void print() const;
 
   PictureJob job_{"denoise"};
-  DenoiseOptions denoise_;
+  restore::DenoiseOptions denoise_;
   double add_noise_ = 0;
   int64_t seed_ = 0;
-  std::vector<Fitting> fittings_;
+  std::vector<data::Fitting> fittings_;
   Tensor clean_, noisy_, result_;  // (N,C,H,W) at the network's size
   std::vector<double> sigma_;
   // With --add-noise, PSNR of each picture; all of images clamped to [0,1] but for the first.
   std::vector<double> unclamped_, before_, after_;
-  FilterResult median_, gaussian_;
+  restore::FilterResult median_, gaussian_;
 };
 
 void Denoise::declare(OptionSet& options) {
@@ -79,13 +79,13 @@ void Denoise::declare(OptionSet& options) {
       "mdsm denoise --data fashion-mnist --split test --limit 8 --model runs/00000 --add-noise 0.3");
 }
 
-void Denoise::fit_all(const Spec& spec) {
+void Denoise::fit_all(const network::Spec& spec) {
   const int64_t n = job_.count();
   clean_ = Tensor(spec.input(n));
   noisy_ = Tensor(spec.input(n));
   result_ = Tensor(spec.input(n));
   for (int64_t i = 0; i < n; ++i) {
-    const Image picture = job_.pictures().read(static_cast<size_t>(i));
+    const image::Image picture = job_.pictures().read(static_cast<size_t>(i));
     fittings_.emplace_back(picture, spec.input(1), job_.fit_options(),
                            job_.pictures().labels[static_cast<size_t>(i)]);
     std::ranges::copy(fittings_.back().fit(picture), clean_.view().image(i).begin());
@@ -97,13 +97,13 @@ void Denoise::fit_all(const Spec& spec) {
   }
 }
 
-void Denoise::work(Engine& engine, int64_t first, int64_t count,
+void Denoise::work(engine::TrainableEnergy& engine, int64_t first, int64_t count,
                    const std::map<std::string, std::string>& text) {
-  Denoised found = denoise(engine, noisy_.view().images(first, count), denoise_);
+  restore::Denoised found = restore::denoise(engine, noisy_.view().images(first, count), denoise_);
   std::ranges::copy(clamped(found.x).values(), result_.view().images(first, count).values().begin());
   sigma_.insert(sigma_.end(), found.sigma.begin(), found.sigma.end());
   for (int64_t i = first; i < first + count; ++i) {
-    const Image picture = job_.pictures().read(static_cast<size_t>(i));
+    const image::Image picture = job_.pictures().read(static_cast<size_t>(i));
     job_.write_result(i, 0, 0, fittings_[static_cast<size_t>(i)].put_back(result_.view().image(i), picture),
                       text);
   }
@@ -111,15 +111,15 @@ void Denoise::work(Engine& engine, int64_t first, int64_t count,
 
 // The filters see what the network saw, values outside [0,1] included, and all results are clamped alike.
 void Denoise::compare() {
-  unclamped_ = psnr(noisy_, clean_);
-  before_ = psnr(clamped(noisy_), clean_);
-  after_ = psnr(result_, clean_);
-  median_ = best_median(noisy_, clean_);
-  gaussian_ = best_gaussian(noisy_, clean_);
+  unclamped_ = restore::psnr(noisy_, clean_);
+  before_ = restore::psnr(clamped(noisy_), clean_);
+  after_ = restore::psnr(result_, clean_);
+  median_ = restore::best_median(noisy_, clean_);
+  gaussian_ = restore::best_gaussian(noisy_, clean_);
 }
 
-json Denoise::parameters(const Model& model) const {
-  json values = model_parameters(job_.use.model, model);
+json Denoise::parameters(const network::Model& model) const {
+  json values = app::model_parameters(job_.use.model, model);
   values.update({{"command", "denoise"}, {"steps", denoise_.steps}});
   if (denoise_.steps > 1) values["share"] = denoise_.share;
   if (demo()) values.update({{"add-noise", add_noise_}, {"seed", seed_}});
@@ -188,16 +188,16 @@ void Denoise::print() const {
         "PSNR in dB, of images clamped to [0,1] (noisy before clamping: {:.2f}). Median {} x {} and Gaussian "
         "of "
         "width {}\nare the best of {} and {}, chosen by looking at the truth, in favour of the filters.\n",
-        mean(unclamped_), median_.setting, median_.setting, gaussian_.setting, std::size(kMedianSizes),
-        std::size(kGaussianWidths));
+        mean(unclamped_), median_.setting, median_.setting, gaussian_.setting, std::size(restore::kMedianSizes),
+        std::size(restore::kGaussianWidths));
   fmt::print("written to {}\n", job_.out());
 }
 
 int Denoise::run(OptionSet& options) {
   if (denoise_.steps == 1 && options.given("share"))
     fail_usage("use --steps 2 or more with it", "--share has no meaning for one jump");
-  const Model model = job_.use.load();
-  const Spec& spec = model.parameters.spec();
+  const network::Model model = job_.use.load();
+  const network::Spec& spec = model.parameters.spec();
   job_.data.seed = static_cast<uint64_t>(seed_);
   job_.open();
   fit_all(spec);
@@ -206,12 +206,12 @@ int Denoise::run(OptionSet& options) {
   const json how = parameters(model);
   in_batches("denoising", job_.count(), job_.use.batch, "pictures",
              [&](int64_t first, int64_t count, const BatchControl&) {
-               work(*engine, first, count, picture_text(how));
+               work(*engine, first, count, app::picture_text(how));
                return true;
              });
   if (demo()) compare();
   write_figure(
-      picture_text(how, {{"Rows", demo() ? "clean, noisy, median, Gaussian, denoised" : "given, denoised"}}));
+      app::picture_text(how, {{"Rows", demo() ? "clean, noisy, median, Gaussian, denoised" : "given, denoised"}}));
   job_.write_report(report(how));
   if (!job_.prints_json()) print();
   return 0;

@@ -1,12 +1,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/network_options.h"
-#include "cli/output.h"
+#include "app/network_options.h"
+#include "app/output.h"
 #include "core/error.h"
-#include "engine/native/native_engine.h"
-#include "model/layers.h"
-#include "model/model_file.h"
+#include "engine/registry/registry.h"
+#include "network/layers.h"
+#include "network/model_file.h"
 
 namespace mdsm::cli {
 namespace {
@@ -31,13 +31,13 @@ class Describe : public Command {
   int run(OptionSet& options) override {
     if (!model_.empty()) {
       network_.exclude(options, "model");
-      const Model model = load_model(model_);
+      const network::Model model = network::load_model(model_);
       spec_ = model.parameters.spec();
       info_ = model.info;
     } else {
       spec_ = network_.spec();
     }
-    memory_ = native_memory(spec_, batch_);
+    memory_ = *engine::memory_need({}, spec_, batch_);
     json_ ? print_json() : print_table();
     return 0;
   }
@@ -49,16 +49,16 @@ class Describe : public Command {
                spec_.bowl);
     constexpr const char* kRow = "{:<24}{:<20}{:>14}{:>14}{:>16}\n";
     fmt::print(kRow, "layer", "what", "output", "parameters", "multiply-adds");
-    for (const LayerInfo& layer : layers(spec_))
-      fmt::print(kRow, layer.name, layer.kind, shape_text(layer.output), grouped(layer.parameters),
-                 grouped(layer.multiply_adds));
-    fmt::print(kRow, "total", "", "", grouped(parameter_count(spec_)), grouped(multiply_adds(spec_)));
+    for (const network::LayerInfo& layer : network::layers(spec_))
+      fmt::print(kRow, layer.name, layer.kind, shape_text(layer.output), app::grouped(layer.parameters),
+                 app::grouped(layer.multiply_adds));
+    fmt::print(kRow, "total", "", "", app::grouped(network::parameter_count(spec_)), app::grouped(network::multiply_adds(spec_)));
     fmt::print("\nmemory      {} for weights and optimiser, {} for training on {} images\n",
-               bytes_text(static_cast<double>(memory_.parameters)),
-               bytes_text(static_cast<double>(memory_.training)), batch_);
+               app::bytes_text(static_cast<double>(memory_.parameters)),
+               app::bytes_text(static_cast<double>(memory_.training)), batch_);
     fmt::print("            {} for gradients, {} for energies of {} images\n",
-               bytes_text(static_cast<double>(memory_.gradient)),
-               bytes_text(static_cast<double>(memory_.energy)), batch_);
+               app::bytes_text(static_cast<double>(memory_.gradient)),
+               app::bytes_text(static_cast<double>(memory_.energy)), batch_);
     if (!info_.empty()) fmt::print("\nnotes in the file: {}\n", info_.dump());
   }
 
@@ -68,7 +68,7 @@ class Describe : public Command {
 
   void print_json() const {
     json rows = json::array();
-    for (const LayerInfo& layer : layers(spec_))
+    for (const network::LayerInfo& layer : network::layers(spec_))
       rows.push_back({{"name", layer.name},
                       {"kind", layer.kind},
                       {"output", {layer.output.c, layer.output.h, layer.output.w}},
@@ -76,8 +76,8 @@ class Describe : public Command {
                       {"multiply_adds", layer.multiply_adds}});
     const json result = {{"spec", to_json(spec_)},
                          {"layers", rows},
-                         {"parameters", parameter_count(spec_)},
-                         {"multiply_adds", multiply_adds(spec_)},
+                         {"parameters", network::parameter_count(spec_)},
+                         {"multiply_adds", network::multiply_adds(spec_)},
                          {"batch", batch_},
                          {"memory_bytes",
                           {{"parameters", memory_.parameters},
@@ -88,9 +88,9 @@ class Describe : public Command {
     fmt::print("{}\n", result.dump(2));
   }
 
-  Spec spec_;
-  NativeMemory memory_;
-  NetworkOptions network_;
+  network::Spec spec_;
+  engine::MemoryNeed memory_;
+  app::NetworkOptions network_;
   std::string model_;
   int64_t batch_ = 128;
   bool json_ = false;

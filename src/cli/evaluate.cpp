@@ -5,11 +5,11 @@
 #include "cli/checkpoint_samples.h"
 #include "cli/command.h"
 #include "cli/evaluation_options.h"
-#include "cli/model_use.h"
-#include "cli/output.h"
+#include "app/model_use.h"
+#include "app/output.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "core/npy.h"
+#include "io/npy.h"
 #include "core/progress.h"
 #include "core/threads.h"
 #include "data/data_options.h"
@@ -32,25 +32,25 @@ class Evaluate : public Command {
 
  private:
   void check_options(const OptionSet& options) const;
-  FeatureSet extract(FeatureNetwork& network, const Dataset& data, const char* what) const;
-  EvaluationReference reference(FeatureNetwork& network);
-  json measure(FeatureNetwork& network, const Dataset& samples, const EvaluationReference& against,
+  eval::FeatureSet extract(eval::FeatureNetwork& network, const data::Dataset& data, const char* what) const;
+  eval::EvaluationReference reference(eval::FeatureNetwork& network);
+  json measure(eval::FeatureNetwork& network, const data::Dataset& samples, const eval::EvaluationReference& against,
                const std::string& file_prefix) const;
   std::vector<std::string> feature_files() const;
   void open_samples();
-  json measure_samples(FeatureNetwork& network, const EvaluationReference& against) const;
-  json measure_checkpoints(FeatureNetwork& network, const EvaluationReference& against,
+  json measure_samples(eval::FeatureNetwork& network, const eval::EvaluationReference& against) const;
+  json measure_checkpoints(eval::FeatureNetwork& network, const eval::EvaluationReference& against,
                            const OptionSet& options);
   void write(const json& found) const;
-  void save_features(const FeatureSet& set, const std::string& name) const;
+  void save_features(const eval::FeatureSet& set, const std::string& name) const;
 
-  ModelUse use_;
+  app::ModelUse use_;
   CheckpointSamples checkpoints_;
-  DataOptions data_;
-  EvaluationOptions measures_;
+  data::DataOptions data_;
+  eval::EvaluationOptions measures_;
   FeatureChoice features_;
-  SampleSource source_;
-  std::unique_ptr<Dataset> samples_;  // without --checkpoints
+  eval::SampleSource source_;
+  std::unique_ptr<data::Dataset> samples_;  // without --checkpoints
   std::string samples_text_, statistics_, save_statistics_, features_out_, out_;
   json how_;  // features and reference, for the result
   int64_t seed_ = 0;
@@ -64,7 +64,7 @@ void Evaluate::declare(OptionSet& options) {
            "folder of mdsm sample, samples.npy, a folder of images, or any data source")
       .meta("SOURCE");
   checkpoints_.declare(options);
-  declare_data_options(options, data_, {.random_limit = true, .apart = true});
+  data::declare_data_options(options, data_, {.random_limit = true, .apart = true});
   options.add("statistics", statistics_, "FID against the mu and sigma of this file instead of --data")
       .meta("FILE.npz");
   features_.declare(options, "the one of --data");
@@ -119,8 +119,8 @@ void Evaluate::check_options(const OptionSet& options) const {
     fail_usage("leave one out", "--save-statistics of what --statistics has read");
   for (const std::string& path : {out_, save_statistics_}) {
     if (path.empty()) continue;
-    check_folder_of(path);
-    check_output(path, force_);
+    app::check_folder_of(path);
+    app::check_output(path, force_);
   }
 }
 
@@ -134,53 +134,53 @@ std::vector<std::string> Evaluate::feature_files() const {
   return files;
 }
 
-FeatureSet Evaluate::extract(FeatureNetwork& network, const Dataset& data, const char* what) const {
+eval::FeatureSet Evaluate::extract(eval::FeatureNetwork& network, const data::Dataset& data, const char* what) const {
   Progress progress(what, data.size(), "images");
-  FeatureSet set = network.extract(data, [&](int64_t done) { progress.update(done); });
+  eval::FeatureSet set = network.extract(data, [&](int64_t done) { progress.update(done); });
   Progress::clear_line();
   return set;
 }
 
-void Evaluate::save_features(const FeatureSet& set, const std::string& name) const {
+void Evaluate::save_features(const eval::FeatureSet& set, const std::string& name) const {
   if (features_out_.empty()) return;
   make_folder(features_out_);
   const fs::path folder = features_out_;
-  write_npy(folder / (name + "-features.npy"), {set.n, set.dimensions}, set.features);
+  io::write_npy(folder / (name + "-features.npy"), {set.n, set.dimensions}, set.features);
   if (set.classes > 0)
-    write_npy(folder / (name + "-probabilities.npy"), {set.n, set.classes}, set.probabilities);
+    io::write_npy(folder / (name + "-probabilities.npy"), {set.n, set.classes}, set.probabilities);
 }
 
-EvaluationReference Evaluate::reference(FeatureNetwork& network) {
+eval::EvaluationReference Evaluate::reference(eval::FeatureNetwork& network) {
   if (!statistics_.empty()) {
     how_["reference"] = {{"statistics", statistics_}};
-    return {read_statistics(statistics_), std::nullopt};
+    return {eval::read_statistics(statistics_), std::nullopt};
   }
-  const auto data = open_dataset(data_);
+  const auto data = data::open_dataset(data_);
   how_["reference"] = {{"from", data->description()}, {"n", data->size()}, {"split", data->part()}};
-  FeatureSet set = extract(network, *data, "reference");
-  FeatureStatistics statistics = statistics_of(set);
+  eval::FeatureSet set = extract(network, *data, "reference");
+  eval::FeatureStatistics statistics = eval::statistics_of(set);
   save_features(set, "reference");
-  if (!save_statistics_.empty()) write_statistics(save_statistics_, statistics);
+  if (!save_statistics_.empty()) eval::write_statistics(save_statistics_, statistics);
   return {std::move(statistics), std::move(set)};
 }
 
-json Evaluate::measure(FeatureNetwork& network, const Dataset& samples, const EvaluationReference& against,
+json Evaluate::measure(eval::FeatureNetwork& network, const data::Dataset& samples, const eval::EvaluationReference& against,
                        const std::string& file_prefix) const {
-  const FeatureSet set = extract(network, samples, "samples");
+  const eval::FeatureSet set = extract(network, samples, "samples");
   save_features(set, file_prefix);
-  return evaluate(set, against, measures_);
+  return eval::evaluate(set, against, measures_);
 }
 
 void Evaluate::open_samples() {
-  source_ = sample_source(samples_text_);
-  DataOptions options;  // samples are taken as they are, but for the padding that data gets as well
+  source_ = eval::sample_source(samples_text_);
+  data::DataOptions options;  // samples are taken as they are, but for the padding that data gets as well
   options.pad = data_.pad;
   options.colour = data_.colour;
   options.seed = data_.seed;
-  samples_ = mdsm::open_samples(source_, options);
+  samples_ = eval::open_samples(source_, options);
 }
 
-json Evaluate::measure_samples(FeatureNetwork& network, const EvaluationReference& against) const {
+json Evaluate::measure_samples(eval::FeatureNetwork& network, const eval::EvaluationReference& against) const {
   json found = measure(network, *samples_, against, "samples");
   found["samples"] = {{"from", samples_->description()}, {"n", samples_->size()}};
   if (!source_.seeds.empty()) found["samples"]["seeds"] = source_.seeds;
@@ -188,7 +188,7 @@ json Evaluate::measure_samples(FeatureNetwork& network, const EvaluationReferenc
 }
 
 // A checkpoint that fails is a row that says so; those before and after it keep their numbers.
-json Evaluate::measure_checkpoints(FeatureNetwork& network, const EvaluationReference& against,
+json Evaluate::measure_checkpoints(eval::FeatureNetwork& network, const eval::EvaluationReference& against,
                                    const OptionSet& options) {
   json found = {{"checkpoints", json::array()},
                 {"best", json()},
@@ -237,14 +237,14 @@ int Evaluate::run(OptionSet& options) {
     checkpoints_.resolve(options, use_);
   else
     open_samples();
-  if (!features_out_.empty()) check_outputs(features_out_, feature_files(), force_);
+  if (!features_out_.empty()) app::check_outputs(features_out_, feature_files(), force_);
   const int64_t dimensions = probe(*features, of_run ? checkpoints_.image_shape() : samples_->image_shape());
-  const EvaluationReference against = reference(*features);
+  const eval::EvaluationReference against = reference(*features);
   if (dimensions != against.statistics.dimensions())
     fail("use the same features for both", "features of {} dimensions, but a reference of {}", dimensions,
          against.statistics.dimensions());
   if (of_run && against.set) {
-    const json too_few = left_out(checkpoints_.count(), against.set->n, measures_);
+    const json too_few = eval::left_out(checkpoints_.count(), against.set->n, measures_);
     for (const auto& [name, why] : too_few.items())
       log_info("{} is left out: {}", name, why.get<std::string>());
   }
@@ -254,7 +254,7 @@ int Evaluate::run(OptionSet& options) {
   found.update(how_);
   write(found);
   if (json_)
-    print_json(found);
+    app::print_json(found);
   else
     print_evaluation(found);
   if (incomplete_)

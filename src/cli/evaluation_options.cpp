@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "eval/tensor_images.h"
-#include "model/bundled.h"
+#include "network/bundled.h"
 
 namespace mdsm::cli {
 namespace {
@@ -14,9 +14,9 @@ using nlohmann::json;
 
 std::string bundled_classifiers() {
   std::string names;
-  for (const std::string& name : list_bundled())
-    if (name.starts_with(kClassifierPrefix))
-      names += (names.empty() ? "" : ", ") + name.substr(kClassifierPrefix.size());
+  for (const std::string& name : network::list_bundled())
+    if (name.starts_with(network::kClassifierPrefix))
+      names += (names.empty() ? "" : ", ") + name.substr(network::kClassifierPrefix.size());
   return names;
 }
 
@@ -104,7 +104,7 @@ void print_checkpoints(const json& found) {
 fs::path classifier_path(const std::string& given) {
   std::error_code error;
   if (fs::is_regular_file(given, error)) return given;
-  if (const auto bundled = find_bundled(std::string(kClassifierPrefix) + given)) return *bundled;
+  if (const auto bundled = network::find_bundled(std::string(network::kClassifierPrefix) + given)) return *bundled;
   const std::string names = bundled_classifiers();
   fail(names.empty() ? "make one with mdsm classifier, or set MDSM_MODELS to the folder of the bundled ones"
                      : fmt::format("make one with mdsm classifier, or use a bundled one: {}", names),
@@ -114,7 +114,7 @@ fs::path classifier_path(const std::string& given) {
 
 fs::path default_classifier(const std::string& source) {
   const std::string name = source.substr(0, source.find(':'));
-  if (const auto bundled = find_bundled(std::string(kClassifierPrefix) + name)) return *bundled;
+  if (const auto bundled = network::find_bundled(std::string(network::kClassifierPrefix) + name)) return *bundled;
   fail_usage("give --classifier (made by mdsm classifier) or --features FILE.pt",
              "no classifier comes with mdsm for {}", source.empty() ? "a statistics file" : source);
 }
@@ -142,14 +142,14 @@ void FeatureChoice::check() const {
     fail_usage("leave it out; data has --resize", "--feature-resize without --features");
 }
 
-std::unique_ptr<FeatureNetwork> FeatureChoice::make(const std::string& source, const std::string& device,
+std::unique_ptr<eval::FeatureNetwork> FeatureChoice::make(const std::string& source, const std::string& device,
                                                     int64_t batch) const {
-  if (!script.empty()) return script_features(script, {device, resize, batch});
-  return classifier_features(classifier.empty() ? default_classifier(source) : classifier_path(classifier));
+  if (!script.empty()) return eval::script_features(script, {device, resize, batch});
+  return eval::classifier_features(classifier.empty() ? default_classifier(source) : classifier_path(classifier));
 }
 
-int64_t probe(FeatureNetwork& network, const Shape& image) {
-  return network.extract(TensorImages(Tensor(image.with_n(1)), "a sample"), {}).dimensions;
+int64_t probe(eval::FeatureNetwork& network, const Shape& image) {
+  return network.extract(eval::TensorImages(Tensor(image.with_n(1)), "a sample"), {}).dimensions;
 }
 
 std::string with_error(double value, double error, int digits) {

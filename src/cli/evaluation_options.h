@@ -28,13 +28,13 @@ struct FeatureChoice {
   void check() const;                                     // usage errors
   bool given() const { return !classifier.empty() || !script.empty(); }
   // source: the data, whose bundled classifier is taken where nothing is given.
-  std::unique_ptr<FeatureNetwork> make(const std::string& source, const std::string& device,
+  std::unique_ptr<eval::FeatureNetwork> make(const std::string& source, const std::string& device,
                                        int64_t batch) const;
 };
 
 // Sends one black image of the shape through the network, so that what does not fit shows before the work.
 // Returns the number of features.
-int64_t probe(FeatureNetwork& network, const Shape& image);
+int64_t probe(eval::FeatureNetwork& network, const Shape& image);
 
 // "1.25 +- 0.03", or "1.25 (no error)" where one value has none.
 std::string with_error(double value, double error, int digits);

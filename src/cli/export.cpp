@@ -1,8 +1,8 @@
 #include "cli/command.h"
-#include "cli/output.h"
+#include "app/output.h"
 #include "core/error.h"
-#include "model/model_file.h"
-#include "model/state_dict.h"
+#include "network/model_file.h"
+#include "network/state_dict.h"
 
 namespace mdsm::cli {
 namespace {
@@ -33,21 +33,21 @@ class Export : public Command {
   }
 
   int run(OptionSet&) override {
-    check_output(output_, force_);
+    app::check_output(output_, force_);
     const bool model_file = fs::path(output_).extension() == ".safetensors";
     if (half_ && !model_file)
       fail_usage("name a file that ends in .safetensors", "--half writes a model file, not {}", output_);
-    const Model model = load_model(input_);
+    const network::Model model = network::load_model(input_);
     if (model_file) {
-      save_model(output_, model.parameters, model.info, half_ ? StoredType::float16 : StoredType::float32);
-      fmt::print("{}: {} values as {}\n", output_, grouped(parameter_count(model.parameters.spec())),
+      network::save_model(output_, model.parameters, model.info, half_ ? io::StoredType::float16 : io::StoredType::float32);
+      fmt::print("{}: {} values as {}\n", output_, app::grouped(network::parameter_count(model.parameters.spec())),
                  half_ ? "float16" : "float32");
       return 0;
     }
-    write_state_dict(output_, model.parameters);
+    network::write_state_dict(output_, model.parameters);
     fmt::print(
         "{}: {} tensors, {} values; load it with torch.load, then load_state_dict(..., strict=False)\n",
-        output_, model.parameters.layout().size(), grouped(parameter_count(model.parameters.spec())));
+        output_, model.parameters.layout().size(), app::grouped(network::parameter_count(model.parameters.spec())));
     return 0;
   }
 

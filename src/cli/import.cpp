@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "cli/command.h"
-#include "cli/output.h"
+#include "app/output.h"
 #include "core/error.h"
-#include "model/model_file.h"
-#include "model/state_dict.h"
+#include "network/model_file.h"
+#include "network/state_dict.h"
 
 namespace mdsm::cli {
 namespace {
@@ -32,21 +32,21 @@ class Import : public Command {
   }
 
   int run(OptionSet&) override {
-    check_output(output_, force_);
-    const ImportedParameters imported = parameters_from(read_state_dict(fs::path(input_)), sigma0_, input_);
+    app::check_output(output_, force_);
+    const network::ImportedParameters imported = network::parameters_from(network::read_state_dict(fs::path(input_)), sigma0_, input_);
     nlohmann::json info = {{"imported_from", fs::path(input_).filename().string()}};
     if (!preset_.empty()) info["preset"] = preset_;
-    save_model(output_, imported.parameters, info);
+    network::save_model(output_, imported.parameters, info);
     print(imported);
     return 0;
   }
 
  private:
-  void print(const ImportedParameters& imported) const {
-    const Spec& spec = imported.parameters.spec();
+  void print(const network::ImportedParameters& imported) const {
+    const network::Spec& spec = imported.parameters.spec();
     fmt::print("network     {}\nwidth       {}\nchannels    {}\nsize        {}\nhead        {}\n",
                to_string(spec.network), spec.width, spec.channels, spec.size, to_string(spec.head));
-    fmt::print("sigma0      {:g}\nparameters  {}\n", spec.sigma0, grouped(parameter_count(spec)));
+    fmt::print("sigma0      {:g}\nparameters  {}\n", spec.sigma0, app::grouped(network::parameter_count(spec)));
     constexpr size_t kShown = 4;
     const auto& skipped = imported.skipped;
     fmt::print("skipped     {} unused entries", skipped.size());

@@ -6,9 +6,10 @@
 #include "cli/command.h"
 #include "cli/evaluation_options.h"
 #include "cli/likelihood_plot.h"
-#include "cli/model_use.h"
-#include "cli/output.h"
+#include "app/model_use.h"
+#include "app/output.h"
 #include "cli/sampler_options.h"
+#include "core/hash.h"
 #include "core/error.h"
 #include "core/progress.h"
 #include "core/random.h"
@@ -39,35 +40,35 @@ class LikelihoodCommand : public Command {
   void check(const OptionSet& options) const;
   void make_plan();
   void open_data();
-  GaussianReference make_reference() const;
+  eval::GaussianReference make_reference() const;
   Tensor starts(int64_t first, int64_t count) const;
-  json parameters(const OptionSet& options, const Model& model, const GaussianReference& reference) const;
+  json parameters(const OptionSet& options, const network::Model& model, const eval::GaussianReference& reference) const;
   std::string start_hash() const;
   void prepare_folder() const;
   [[noreturn]] void fail_stopped() const;
-  void write(const json& found, const AisRun& run) const;
-  void print(const Likelihood& found, const GaussianReference& reference) const;
+  void write(const json& found, const eval::AisRun& run) const;
+  void print(const eval::Likelihood& found, const eval::GaussianReference& reference) const;
 
   fs::path state() const { return fs::path(out_) / "state.safetensors"; }
-  const Dataset& reference_images() const { return images_ ? *images_ : *samples_; }
+  const data::Dataset& reference_images() const { return images_ ? *images_ : *samples_; }
 
-  ModelUse use_;
-  DataOptions data_;
-  AisPlan plan_;
-  ImageNoise noise_;
+  app::ModelUse use_;
+  data::DataOptions data_;
+  eval::AisPlan plan_;
+  eval::ImageNoise noise_;
   std::string schedule_ = "exp", reference_ = "constant", direction_ = "both", samples_text_,
               out_ = "likelihood";
   int64_t distributions_ = 1000, seed_ = 0;
   double first_beta_ = 1e-4, reference_mean_ = 0.5, reference_std_ = 0, samples_noise_ = -1, save_every_ = 60;
   bool resume_ = false, force_ = false, json_ = false;
-  std::shared_ptr<const Dataset> images_, samples_;  // with their noise; samples_ start the reverse chains
+  std::shared_ptr<const data::Dataset> images_, samples_;  // with their noise; samples_ start the reverse chains
   std::vector<uint32_t> order_;                      // of the reverse chains among their starts
 };
 
 void LikelihoodCommand::declare(OptionSet& options) {
   use_.declare_model(options);
   data_.split = "test";
-  declare_data_options(options, data_, {.random_limit = true});
+  data::declare_data_options(options, data_, {.random_limit = true});
   options
       .add("noise", noise_.sigma, "Gaussian noise put on the images; sigma0 makes them what the model is of")
       .range(0, 1000);
@@ -134,11 +135,11 @@ void LikelihoodCommand::check(const OptionSet& options) const {
 
 void LikelihoodCommand::make_plan() {
   if (schedule_ == "exp") {
-    plan_.betas = exponential_betas(distributions_, first_beta_);
+    plan_.betas = eval::exponential_betas(distributions_, first_beta_);
   } else if (schedule_ == "linear") {
-    plan_.betas = linear_betas(distributions_);
+    plan_.betas = eval::linear_betas(distributions_);
   } else {
-    plan_.betas = parse_betas(read_text(schedule_), schedule_);
+    plan_.betas = eval::parse_betas(read_text(schedule_), schedule_);
   }
   plan_.forward = direction_ != "reverse";
   plan_.reverse = direction_ != "forward";
@@ -148,24 +149,24 @@ void LikelihoodCommand::make_plan() {
 
 void LikelihoodCommand::open_data() {
   noise_.seed = data_.seed = plan_.seed;
-  if (!data_.source.empty()) images_ = std::make_shared<NoisyDataset>(open_dataset(data_), noise_);
+  if (!data_.source.empty()) images_ = std::make_shared<eval::NoisyDataset>(data::open_dataset(data_), noise_);
   if (!samples_text_.empty())
-    samples_ = std::make_shared<NoisyDataset>(open_samples(sample_source(samples_text_)),
-                                              ImageNoise{samples_noise_, false, plan_.seed});
-  const Dataset& from = samples_ ? *samples_ : *images_;
+    samples_ = std::make_shared<eval::NoisyDataset>(eval::open_samples(eval::sample_source(samples_text_)),
+                                              eval::ImageNoise{samples_noise_, false, plan_.seed});
+  const data::Dataset& from = samples_ ? *samples_ : *images_;
   if (plan_.reverse && from.size() < plan_.chains)
     fail_usage("use fewer --chains or more images", "{} reverse chains, but only {} images to start them at",
                plan_.chains, from.size());
   order_ = permutation({plan_.seed, Purpose::shuffle}, static_cast<uint32_t>(from.size()));
 }
 
-GaussianReference LikelihoodCommand::make_reference() const {
-  return reference_ == "constant" ? constant_reference(reference_images(), reference_mean_, reference_std_)
+eval::GaussianReference LikelihoodCommand::make_reference() const {
+  return reference_ == "constant" ? eval::constant_reference(reference_images(), reference_mean_, reference_std_)
                                   : mean_reference(reference_images(), reference_std_);
 }
 
 Tensor LikelihoodCommand::starts(int64_t first, int64_t count) const {
-  const Dataset& from = samples_ ? *samples_ : *images_;
+  const data::Dataset& from = samples_ ? *samples_ : *images_;
   Tensor x(from.image_shape().with_n(count));
   for (int64_t i = 0; i < count; ++i)
     from.read(order_[static_cast<size_t>((first + i) % from.size())], x.view().image(i));
@@ -183,11 +184,11 @@ std::string LikelihoodCommand::start_hash() const {
   return content_hash(hashes.data(), hashes.size());
 }
 
-json LikelihoodCommand::parameters(const OptionSet& options, const Model& model,
-                                   const GaussianReference& reference) const {
+json LikelihoodCommand::parameters(const OptionSet& options, const network::Model& model,
+                                   const eval::GaussianReference& reference) const {
   json values = options.to_json();
   for (const char* key : {"out", "threads", "batch", "save-every"}) values.erase(key);
-  values.update(model_parameters(use_.model, model));
+  values.update(app::model_parameters(use_.model, model));
   values["command"] = "likelihood";
   const auto hash = [](const auto& list) { return content_hash(list.data(), list.size() * sizeof list[0]); };
   values["betas-hash"] = hash(plan_.betas);
@@ -198,7 +199,7 @@ json LikelihoodCommand::parameters(const OptionSet& options, const Model& model,
 
 void LikelihoodCommand::prepare_folder() const {
   std::error_code error;
-  check_outputs(out_, {"likelihood.json", "likelihood.svg"}, resume_ || force_);
+  app::check_outputs(out_, {"likelihood.json", "likelihood.svg"}, resume_ || force_);
   if (resume_ && !fs::exists(state(), error))
     fail("leave --resume out to start one", "{}: no unfinished run there", out_);
   if (!resume_ && !force_ && fs::exists(state(), error))
@@ -214,7 +215,7 @@ void LikelihoodCommand::fail_stopped() const {
   fail("start it again", "stopped while the pilot chains were at work; nothing is kept");
 }
 
-void LikelihoodCommand::write(const json& found, const AisRun& run) const {
+void LikelihoodCommand::write(const json& found, const eval::AisRun& run) const {
   write_file(fs::path(out_) / "likelihood.svg", annealing_plot(run, plan_));
   write_file(fs::path(out_) / "likelihood.json",
              found.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
@@ -222,14 +223,14 @@ void LikelihoodCommand::write(const json& found, const AisRun& run) const {
   fs::remove(state(), error);
 }
 
-void LikelihoodCommand::print(const Likelihood& found, const GaussianReference& reference) const {
+void LikelihoodCommand::print(const eval::Likelihood& found, const eval::GaussianReference& reference) const {
   fmt::print(
       "annealing    K = {} distributions ({}), {} leapfrog steps each, {} chains a direction, seed {}\n",
       plan_.distributions(), schedule_, plan_.options.leapfrog, plan_.chains, seed_);
   fmt::print("reference    Gaussian, {} mean, standard deviation {:.4g} ({})\n",
              reference_ == "constant" ? fmt::format("constant {:g}", reference_mean_) : "image",
              reference.std, reference_std_ > 0 ? "given" : "fitted");
-  const auto line = [](const char* title, const char* sign, const LogZ& z, double acceptance) {
+  const auto line = [](const char* title, const char* sign, const eval::LogZ& z, double acceptance) {
     fmt::print(
         "{:<12} log Z {} {} (mean of log w); log of the mean {}, ESS {:.1f} of {}; acceptance {:.2f}\n",
         title, sign, with_error(z.bound, z.bound_error, 2), with_error(z.estimate, z.estimate_error, 2),
@@ -243,11 +244,11 @@ void LikelihoodCommand::print(const Likelihood& found, const GaussianReference& 
                samples_ ? samples_->description() : images_->description());
   if (const auto gap = found.gap())
     fmt::print("gap          {:.2f} nats, {:.4f} bits/dim\n", *gap,
-               -bits_per_dim(*gap, found.dimensions).unit);
+               -eval::bits_per_dim(*gap, found.dimensions).unit);
   if (found.energy)
     fmt::print("energy       {}, mean of {} images\n", with_error(found.energy->mean, found.energy->error, 2),
                found.energy->n);
-  const auto side = [](const char* title, const LogLikelihood& p, const std::string& how) {
+  const auto side = [](const char* title, const eval::LogLikelihood& p, const std::string& how) {
     fmt::print("{:<12} {} nats an image; bits/dim {} in [0,1], {:.4f} in [0,255] ({})\n", title,
                with_error(p.nats, p.error, 2), with_error(p.bits.unit, p.bits_error, 4), p.bits.byte, how);
   };
@@ -265,18 +266,18 @@ void LikelihoodCommand::print(const Likelihood& found, const GaussianReference& 
 int LikelihoodCommand::run(OptionSet& options) {
   check(options);
   make_plan();
-  const Model model = use_.load();
-  const Spec& spec = model.parameters.spec();
+  const network::Model model = use_.load();
+  const network::Spec& spec = model.parameters.spec();
   if (samples_noise_ < 0) samples_noise_ = spec.sigma0;
   open_data();
   for (const auto& data : {images_, samples_})
-    if (data) check_fits(spec, *data);
+    if (data) eval::check_fits(spec.input(1), *data);
   const auto engine = use_.make(model, std::max(std::min(use_.batch, plan_.chains), plan_.pilots));
-  const GaussianReference reference = make_reference();
+  const eval::GaussianReference reference = make_reference();
   const json how = parameters(options, model, reference);
   prepare_folder();
-  BridgeEngine bridge(*engine, reference);
-  AisRun ais(
+  eval::Bridge bridge(*engine, reference);
+  eval::AisRun ais(
       bridge, plan_, [this](int64_t first, int64_t count) { return starts(first, count); }, how, state());
   if (resume_) ais.resume();
   {
@@ -284,20 +285,20 @@ int LikelihoodCommand::run(OptionSet& options) {
     Progress progress("annealing",
                       (plan_.forward + plan_.reverse) * (plan_.chains + plan_.pilots) * plan_.distributions(),
                       "steps");
-    const bool finished = ais.run(stop.flag(), save_every_, [&](const AisRun::Report& r) {
+    const bool finished = ais.run(stop.flag(), save_every_, [&](const eval::AisRun::Report& r) {
       progress.update(r.done,
                       fmt::format("{}, beta {:.4g}, acceptance {:.2f}", r.phase, r.beta, r.acceptance));
     });
     if (!finished) fail_stopped();
   }
-  Energies energies;
+  eval::Energies energies;
   if (images_) {
     Progress progress("energies", images_->size(), "images");
-    energies = compute_energies(*engine, *images_, {.batch = use_.batch},
+    energies = eval::compute_energies(*engine, *images_, {.batch = use_.batch},
                                 [&](int64_t done) { progress.update(done); });
   }
   Progress::clear_line();
-  const Likelihood found = likelihood_of(ais, plan_, spec.input(1).count(), energies.energy, !samples_);
+  const eval::Likelihood found = eval::likelihood_of(ais, plan_, spec.input(1).count(), energies.energy, !samples_);
   json values = {{"parameters", how},
                  {"result", to_json(found)},
                  {"convention", kConvention},
@@ -306,8 +307,8 @@ int LikelihoodCommand::run(OptionSet& options) {
                  {"reverse_start", (samples_ ? samples_ : images_)->description()},
                  {"leapfrog_steps", ais.eps()},
                  {"log_weights",
-                  {{"forward", ais.chains(Direction::forward).log_weight},
-                   {"reverse", ais.chains(Direction::reverse).log_weight}}}};
+                  {{"forward", ais.chains(eval::Direction::forward).log_weight},
+                   {"reverse", ais.chains(eval::Direction::reverse).log_weight}}}};
   if (found.reverse) {  // so that nobody takes the number for more than it is
     json& upper = values["result"]["log_z_upper"];
     upper["starts_at_model_samples"] = samples_ != nullptr;
@@ -317,7 +318,7 @@ int LikelihoodCommand::run(OptionSet& options) {
   write(values, ais);
   if (json_) {
     values["out"] = out_;
-    print_json(values);
+    app::print_json(values);
   } else {
     print(found, reference);
   }

@@ -8,6 +8,6 @@
 namespace mdsm::cli {
 
 // Mean of E - E_ref (whose integral over beta is -log Z), acceptance and leapfrog step at each distribution.
-std::string annealing_plot(const AisRun& run, const AisPlan& plan);
+std::string annealing_plot(const eval::AisRun& run, const eval::AisPlan& plan);
 
 }  // namespace mdsm::cli

@@ -21,21 +21,21 @@ void MaskChoice::resolve(const OptionSet& options) {
     fail_usage("use one of --mask, --box and --random-missing", "mdsm {}: {} which pixels are missing",
                options.command(), given == 0 ? "nothing says" : "several options say");
   if (options.given("mask")) {
-    mask_image_ = read_image(mask_);
+    mask_image_ = image::read_image(mask_);
     text_ = "mask " + mask_;
   } else if (options.given("box")) {
-    box_ = parse_box(box_text_, "--box");
+    box_ = data::parse_box(box_text_, "--box");
     text_ = "box " + box_text_;
   } else {
     text_ = fmt::format("random {}", missing_);
   }
 }
 
-HiddenPixels MaskChoice::hidden(const Image& picture, uint64_t seed, uint64_t index,
+data::HiddenPixels MaskChoice::hidden(const image::Image& picture, uint64_t seed, uint64_t index,
                                 const std::string& name) const {
-  if (mask_image_) return hidden_by_mask(*mask_image_, mask_, picture.width, picture.height, name);
-  if (box_) return hidden_by_box(*box_, picture.width, picture.height, name);
-  return hidden_by_chance(missing_, seed, index, picture.width, picture.height);
+  if (mask_image_) return data::hidden_by_mask(*mask_image_, mask_, picture.width, picture.height, name);
+  if (box_) return data::hidden_by_box(*box_, picture.width, picture.height, name);
+  return data::hidden_by_chance(missing_, seed, index, picture.width, picture.height);
 }
 
 }  // namespace mdsm::cli

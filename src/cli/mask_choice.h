@@ -16,14 +16,14 @@ class MaskChoice {
   // After parsing: exactly one must be given; reads the mask file.
   void resolve(const OptionSet& options);
   // For picture `index` of this size; name is for messages.
-  HiddenPixels hidden(const Image& picture, uint64_t seed, uint64_t index, const std::string& name) const;
+  data::HiddenPixels hidden(const image::Image& picture, uint64_t seed, uint64_t index, const std::string& name) const;
   const std::string& text() const { return text_; }  // "box 8,8,16,16", for files that say how they were made
 
  private:
   std::string mask_, box_text_, text_;
   double missing_ = 0.5;
-  std::optional<Image> mask_image_;
-  std::optional<PixelBox> box_;
+  std::optional<image::Image> mask_image_;
+  std::optional<data::PixelBox> box_;
 };
 
 }  // namespace mdsm::cli

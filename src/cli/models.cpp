@@ -1,9 +1,9 @@
 // mdsm models: the models that come with the program.
 #include "cli/command.h"
-#include "cli/model_use.h"
-#include "cli/output.h"
+#include "app/model_use.h"
+#include "app/output.h"
 #include "core/error.h"
-#include "model/bundled.h"
+#include "network/bundled.h"
 
 namespace mdsm::cli {
 namespace {
@@ -12,13 +12,13 @@ using nlohmann::json;
 
 json facts_of(const std::string& name) {
   const fs::path path = *find_bundled(name);
-  const Model model = load_model(path);
+  const network::Model model = network::load_model(path);
   const json trained = model.info.value("trained", json::object());
   return {{"name", name},
           {"file", path.string()},
           {"bytes", fs::file_size(path)},
           {"spec", to_json(model.parameters.spec())},
-          {"parameters", parameter_count(model.parameters.spec())},
+          {"parameters", network::parameter_count(model.parameters.spec())},
           {"data", trained.is_object() ? trained.value("data", json()) : json()},
           {"updates", trained.is_object() ? trained.value("step", json()) : json()}};
 }
@@ -36,9 +36,9 @@ class Models : public Command {
 
   int run(OptionSet&) override {
     json all = json::array();
-    for (const std::string& name : bundled_models()) all.push_back(facts_of(name));
+    for (const std::string& name : app::bundled_models()) all.push_back(facts_of(name));
     if (json_) {
-      print_json(all);
+      app::print_json(all);
       return 0;
     }
     if (all.empty()) fail("set MDSM_MODELS to the folder they are in", "no models were found");
@@ -49,9 +49,9 @@ class Models : public Command {
                  spec["channels"].get<int64_t>(), spec["size"].get<int64_t>(), spec["size"].get<int64_t>(),
                  one["data"].is_string() ? "trained on " + one["data"].get<std::string>() : "of unknown data",
                  one["updates"].is_number()
-                     ? fmt::format(", {} updates", grouped(one["updates"].get<int64_t>()))
+                     ? fmt::format(", {} updates", app::grouped(one["updates"].get<int64_t>()))
                      : "",
-                 bytes_text(one["bytes"].get<double>()));
+                 app::bytes_text(one["bytes"].get<double>()));
     }
     fmt::print("\nTheir names stand for files wherever a command takes a model; cards are in docs/models.\n");
     return 0;

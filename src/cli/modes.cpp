@@ -3,8 +3,8 @@
 #include "classify/classifier.h"
 #include "cli/command.h"
 #include "cli/evaluation_options.h"
-#include "cli/model_use.h"
-#include "cli/output.h"
+#include "app/model_use.h"
+#include "app/output.h"
 #include "core/error.h"
 #include "core/progress.h"
 #include "core/threads.h"
@@ -48,29 +48,29 @@ class Modes : public Command {
 
   int run(OptionSet& given) override {
     if (!out_.empty()) {
-      check_folder_of(out_);
-      check_output(out_, force_);
+      app::check_folder_of(out_);
+      app::check_output(out_, force_);
     }
     set_thread_count(static_cast<int>(threads_));
     path_ = given.given("classifier") ? classifier_path(classifier_) : default_classifier(classifier_);
-    const Classifier classifier = load_classifier(path_);
-    const SampleSource source = sample_source(samples_);
-    DataOptions options;
+    const classify::Classifier classifier = classify::load_classifier(path_);
+    const eval::SampleSource source = eval::sample_source(samples_);
+    data::DataOptions options;
     options.split = split_;
     options.limit = limit_;
     options.seed = static_cast<uint64_t>(seed_);
-    const auto data = open_samples(source, options);
+    const auto data = eval::open_samples(source, options);
     Progress progress("samples", data->size(), "images");
-    const auto found = stacked_modes(classifier, *data, [&](int64_t done) { progress.update(done); });
+    const auto found = eval::stacked_modes(classifier, *data, [&](int64_t done) { progress.update(done); });
     Progress::clear_line();
     int64_t modes = 1;
     for (int64_t c = 0; c < data->image_shape().c; ++c) modes *= classifier.spec.classes;
-    report(count_modes(found, modes), classifier, *data, source.seeds);
+    report(eval::count_modes(found, modes), classifier, *data, source.seeds);
     return 0;
   }
 
  private:
-  void report(const ModeCount& count, const Classifier& classifier, const Dataset& data,
+  void report(const eval::ModeCount& count, const classify::Classifier& classifier, const data::Dataset& data,
               const std::string& seeds) const {
     json values = {
         {"n", count.n},
@@ -89,7 +89,7 @@ class Modes : public Command {
       whole["counts"] = count.counts;
       write_file(out_, whole.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
     }
-    if (json_) return print_json(values);
+    if (json_) return app::print_json(values);
     fmt::print("modes       {} of {} covered, n {} (that many uniform draws cover {:.1f} on average)\n",
                count.covered, count.modes, count.n, count.expected_uniform);
     fmt::print("KL          {:.4f} nats, samples to uniform\n", count.divergence);

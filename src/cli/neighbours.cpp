@@ -8,8 +8,8 @@
 
 #include "cli/command.h"
 #include "cli/evaluation_options.h"
-#include "cli/model_use.h"
-#include "cli/output.h"
+#include "app/model_use.h"
+#include "app/output.h"
 #include "core/error.h"
 #include "core/progress.h"
 #include "core/threads.h"
@@ -17,7 +17,7 @@
 #include "eval/sample_source.h"
 #include "eval/tensor_images.h"
 #include "image/image.h"
-#include "report/histogram.h"
+#include "plot/histogram.h"
 #include "report/neighbour_figure.h"
 
 namespace mdsm::cli {
@@ -29,7 +29,7 @@ using nlohmann::json;
 struct Space {
   std::string suffix;    // of the names of its files
   std::string distance;  // what the numbers are
-  Neighbours found;
+  eval::Neighbours found;
   double seconds = 0;
 };
 
@@ -48,7 +48,7 @@ class NeighboursCommand : public Command {
   void open_held_out();
   void check_shapes() const;
   Space pixel_space() const;
-  Space feature_space(FeatureNetwork& network) const;
+  Space feature_space(eval::FeatureNetwork& network) const;
   void draw(const Space& space) const;
   json lists(const Space& space) const;
   json memorisation_json(const Space& space) const;
@@ -57,14 +57,14 @@ class NeighboursCommand : public Command {
   void print_space(const char* title, const json& space) const;
   void print(const json& found) const;
 
-  DataOptions data_;
+  data::DataOptions data_;
   FeatureChoice features_;
-  SampleSource source_;
+  eval::SampleSource source_;
   std::string samples_path_, held_out_source_, device_ = "cpu", out_ = "neighbours";
   int64_t k_ = 10, held_out_limit_ = 1000, rows_ = 16, scale_ = 2, threads_ = 0, seed_ = 0;
   double quantile_ = 0.05;
   bool no_held_out_ = false, force_ = false, json_ = false;
-  std::unique_ptr<Dataset> training_, samples_, held_out_;
+  std::unique_ptr<data::Dataset> training_, samples_, held_out_;
 };
 
 void NeighboursCommand::declare(OptionSet& options) {
@@ -73,7 +73,7 @@ void NeighboursCommand::declare(OptionSet& options) {
       .meta("FOLDER|FILE")
       .positional()
       .required();
-  declare_data_options(options, data_, {.random_limit = true, .apart = true});
+  data::declare_data_options(options, data_, {.random_limit = true, .apart = true});
   options.add("held-out", held_out_source_, "images to compare with; without it the test split of --data")
       .meta("SOURCE");
   options.add("held-out-limit", held_out_limit_, "only so many of those, drawn by chance; 0 = all").range(0);
@@ -118,7 +118,7 @@ void NeighboursCommand::check(const OptionSet& options) const {
     for (const char* file : {"figure{}.png", "figure{}.svg", "histogram{}.svg"})
       files.push_back(fmt::format(fmt::runtime(file), suffix));
   }
-  check_outputs(out_, files, force_);
+  app::check_outputs(out_, files, force_);
 }
 
 // A path may be written in several ways.
@@ -134,11 +134,11 @@ void NeighboursCommand::open_held_out() {
     fail_usage("give --held-out, or add --no-held-out", "{}: {}", data_.source,
                training_->part().empty() ? "has no test images of its own"
                                          : "its test images are the training images here (--split test)");
-  DataOptions options = data_;
+  data::DataOptions options = data_;
   if (!held_out_source_.empty()) options.source = held_out_source_;
   options.split = "test";
   options.limit = held_out_limit_;
-  held_out_ = open_dataset(options);
+  held_out_ = data::open_dataset(options);
 }
 
 void NeighboursCommand::check_shapes() const {
@@ -151,11 +151,11 @@ void NeighboursCommand::check_shapes() const {
 
 void NeighboursCommand::open() {
   data_.seed = static_cast<uint64_t>(seed_);
-  source_ = sample_source(samples_path_);
-  DataOptions options;  // samples are taken as they are, but for the channels
+  source_ = eval::sample_source(samples_path_);
+  data::DataOptions options;  // samples are taken as they are, but for the channels
   if (data_.colour == "apart") options.colour = data_.colour;
-  samples_ = open_samples(source_, options);
-  training_ = open_dataset(data_);
+  samples_ = eval::open_samples(source_, options);
+  training_ = data::open_dataset(data_);
   if (!no_held_out_) open_held_out();
   check_shapes();
   if (k_ > training_->size())
@@ -163,7 +163,7 @@ void NeighboursCommand::open() {
 }
 
 // Samples, then held-out images.
-Tensor both(const Dataset& samples, const Dataset* held_out) {
+Tensor both(const data::Dataset& samples, const data::Dataset* held_out) {
   const int64_t n = samples.size(), m = held_out ? held_out->size() : 0;
   Tensor images(samples.image_shape().with_n(n + m));
   for (int64_t i = 0; i < n; ++i) samples.read(i, images.view().image(i));
@@ -171,9 +171,9 @@ Tensor both(const Dataset& samples, const Dataset* held_out) {
   return images;
 }
 
-Space search(const Dataset& training, const Tensor& images, int64_t k, Space space) {
+Space search(const data::Dataset& training, const Tensor& images, int64_t k, Space space) {
   const auto start = std::chrono::steady_clock::now();
-  space.found = nearest_neighbours(training, images, k);
+  space.found = eval::nearest_neighbours(training, images, k);
   space.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return space;
 }
@@ -182,18 +182,18 @@ Space NeighboursCommand::pixel_space() const {
   return search(*training_, both(*samples_, held_out_.get()), k_, {"", "L2, pixels in [0,1], exact", {}, 0});
 }
 
-std::unique_ptr<Dataset> in_feature_space(FeatureNetwork& network, const Dataset& data, const char* what) {
+std::unique_ptr<data::Dataset> in_feature_space(eval::FeatureNetwork& network, const data::Dataset& data, const char* what) {
   Progress progress(what, data.size(), "images");
-  const FeatureSet set = network.extract(data, [&](int64_t done) { progress.update(done); });
+  const eval::FeatureSet set = network.extract(data, [&](int64_t done) { progress.update(done); });
   Progress::clear_line();
   if (find_non_finite(set.features) >= 0)
     fail("check the feature network", "a feature of {} is not finite", data.description());
   Tensor x({set.n, 1, 1, set.dimensions});
   std::ranges::copy(set.features, x.data());
-  return std::make_unique<TensorImages>(std::move(x), data.description());
+  return std::make_unique<eval::TensorImages>(std::move(x), data.description());
 }
 
-Space NeighboursCommand::feature_space(FeatureNetwork& network) const {
+Space NeighboursCommand::feature_space(eval::FeatureNetwork& network) const {
   const auto samples = in_feature_space(network, *samples_, "samples");
   const auto training = in_feature_space(network, *training_, "training");
   const auto held_out = held_out_ ? in_feature_space(network, *held_out_, "held out") : nullptr;
@@ -208,7 +208,7 @@ void NeighboursCommand::draw(const Space& space) const {
   for (int64_t row = 0; row < rows; ++row) {
     samples_->read(row, shown.view().image(row * (1 + k_)));
     for (int64_t rank = 0; rank < k_; ++rank) {
-      const Neighbour& neighbour = space.found.of(row, rank);
+      const eval::Neighbour& neighbour = space.found.of(row, rank);
       training_->read(neighbour.index, shown.view().image(row * (1 + k_) + 1 + rank));
       distances.push_back(neighbour.distance);
     }
@@ -217,15 +217,15 @@ void NeighboursCommand::draw(const Space& space) const {
     return fs::path(out_) / (stem + space.suffix + end);
   };
   const fs::path png = file("figure", ".png");
-  write_png(png, grid(shown, 1 + k_, scale_, kFigureGap), picture_text({{"command", "neighbours"}}));
+  image::write_png(png, image::grid(shown, 1 + k_, scale_, report::kFigureGap), app::picture_text({{"command", "neighbours"}}));
   write_file(file("figure", ".svg"),
-             neighbour_figure(read_bytes(png), {one.w * scale_, one.h * scale_}, distances, k_));
-  std::vector<HistogramGroup> groups{{"samples", nearest_distances(space.found, 0, samples_->size())}};
+             report::neighbour_figure(read_bytes(png), {one.w * scale_, one.h * scale_}, distances, k_));
+  std::vector<plot::HistogramGroup> groups{{"samples", eval::nearest_distances(space.found, 0, samples_->size())}};
   if (held_out_)
     groups.push_back(
-        {"held-out images", nearest_distances(space.found, samples_->size(), held_out_->size())});
+        {"held-out images", eval::nearest_distances(space.found, samples_->size(), held_out_->size())});
   write_file(file("histogram", ".svg"),
-             histogram("distance to the nearest training image", space.distance, groups, 40));
+             plot::histogram("distance to the nearest training image", space.distance, groups, 40));
 }
 
 json NeighboursCommand::lists(const Space& space) const {
@@ -242,9 +242,9 @@ json NeighboursCommand::lists(const Space& space) const {
 }
 
 json NeighboursCommand::memorisation_json(const Space& space) const {
-  const Memorisation m =
-      memorisation(nearest_distances(space.found, 0, samples_->size()),
-                   nearest_distances(space.found, samples_->size(), held_out_->size()), quantile_);
+  const eval::Memorisation m =
+      eval::memorisation(eval::nearest_distances(space.found, 0, samples_->size()),
+                   eval::nearest_distances(space.found, samples_->size(), held_out_->size()), quantile_);
   return {{"n_held_out", m.held_out},
           {"sample_mean", m.sample_mean},
           {"sample_mean_se", m.sample_error},
@@ -336,7 +336,7 @@ int NeighboursCommand::run(OptionSet& options) {
     values.erase("neighbours");  // they are in the file
     if (network) values["features"].erase("neighbours");
     values["out"] = out_;
-    print_json(values);
+    app::print_json(values);
   } else {
     print(values);
   }

@@ -6,15 +6,15 @@
 #include <cmath>
 
 #include "cli/command.h"
-#include "cli/model_use.h"
-#include "cli/output.h"
+#include "app/model_use.h"
+#include "app/output.h"
 #include "core/error.h"
 #include "core/progress.h"
 #include "core/random.h"
 #include "data/data_options.h"
 #include "eval/auroc.h"
 #include "eval/energies.h"
-#include "report/histogram.h"
+#include "plot/histogram.h"
 #include "train/run_folder.h"
 
 namespace mdsm::cli {
@@ -39,7 +39,7 @@ std::vector<double> levels_of(const std::string& text) {
 
 struct Group {
   std::string name, description;
-  std::vector<OutlierScore> scores;
+  std::vector<eval::OutlierScore> scores;
 };
 
 class Outliers : public Command {
@@ -52,17 +52,17 @@ class Outliers : public Command {
   int run(OptionSet& options) override;
 
  private:
-  std::unique_ptr<Dataset> open(const std::string& source, const Spec& spec) const;
-  OutlierFeatures features(Engine& engine, const Dataset& data, const std::string& label) const;
+  std::unique_ptr<data::Dataset> open(const std::string& source, const network::Spec& spec) const;
+  eval::OutlierFeatures features(engine::TrainableEnergy& engine, const data::Dataset& data, const std::string& label) const;
   std::vector<std::string> files() const;
   json table(const Group& inside, const std::vector<Group>& outside) const;
   void draw(const Group& inside, const std::vector<Group>& outside) const;
   void print(const json& found) const;
 
-  ModelUse use_;
-  DataOptions data_;
-  FeatureOptions features_;
-  ScoreOptions scores_;
+  app::ModelUse use_;
+  data::DataOptions data_;
+  eval::FeatureOptions features_;
+  eval::ScoreOptions scores_;
   std::string inside_, levels_ = "0,0.05,0.1,0.2,0.3,0.5,0.8,1.2,2", covariance_ = "full", kind_ = "both",
                        out_ = "outliers";
   std::vector<std::string> outside_;
@@ -81,7 +81,7 @@ void Outliers::declare(OptionSet& options) {
       .meta("SOURCE")
       .required();
   options.add("fit", fit_, "ordinary images that only fit the density models; 0 = half of them").range(0);
-  declare_data_options(options, data_, {.source = false, .random_limit = true});
+  data::declare_data_options(options, data_, {.source = false, .random_limit = true});
   options.group("Scores");
   options.add("levels", levels_, "noise levels of the features, separated by commas").meta("LIST");
   options.add("features", kind_, "at each level: score norms, denoising errors, or both")
@@ -102,18 +102,18 @@ void Outliers::declare(OptionSet& options) {
       "outliers");
 }
 
-std::unique_ptr<Dataset> Outliers::open(const std::string& source, const Spec& spec) const {
-  DataOptions options = data_;
+std::unique_ptr<data::Dataset> Outliers::open(const std::string& source, const network::Spec& spec) const {
+  data::DataOptions options = data_;
   options.source = source;
   options.seed = static_cast<uint64_t>(seed_);
-  auto data = open_dataset(options);
-  check_fits(spec, *data);
+  auto data = data::open_dataset(options);
+  eval::check_fits(spec.input(1), *data);
   return data;
 }
 
-OutlierFeatures Outliers::features(Engine& engine, const Dataset& data, const std::string& label) const {
+eval::OutlierFeatures Outliers::features(engine::TrainableEnergy& engine, const data::Dataset& data, const std::string& label) const {
   Progress progress(label, data.size() * evaluations_per_image(features_), "evaluations");
-  return outlier_features(engine, data, features_, [&](int64_t done) { progress.update(done); });
+  return eval::outlier_features(engine, data, features_, [&](int64_t done) { progress.update(done); });
 }
 
 std::vector<std::string> Outliers::files() const {
@@ -128,7 +128,7 @@ json Outliers::table(const Group& inside, const std::vector<Group>& outside) con
   json rows = json::array();
   for (const Group& group : outside)
     for (size_t i = 0; i < group.scores.size(); ++i) {
-      const Auroc a = auroc(inside.scores[i].values, group.scores[i].values);
+      const eval::Auroc a = eval::auroc(inside.scores[i].values, group.scores[i].values);
       rows.push_back({{"out", group.name},
                       {"score", group.scores[i].name},
                       {"auroc", a.area},
@@ -144,31 +144,31 @@ json Outliers::table(const Group& inside, const std::vector<Group>& outside) con
 void Outliers::draw(const Group& inside, const std::vector<Group>& outside) const {
   const fs::path out = out_;
   for (size_t i = 0; i < inside.scores.size(); ++i) {
-    std::vector<HistogramGroup> groups{{source_name(inside.name), inside.scores[i].values}};
-    for (const Group& group : outside) groups.push_back({source_name(group.name), group.scores[i].values});
+    std::vector<plot::HistogramGroup> groups{{train::source_name(inside.name), inside.scores[i].values}};
+    for (const Group& group : outside) groups.push_back({train::source_name(group.name), group.scores[i].values});
     const std::string& score = inside.scores[i].name;
     write_file(out / fmt::format("histogram-{}.svg", score),
-               histogram(fmt::format("{}: higher is stranger", score), score, groups));
+               plot::histogram(fmt::format("{}: higher is stranger", score), score, groups));
   }
   for (size_t g = 0; g < outside.size(); ++g) {
-    PlotPanel panel{"outliers found", false, {}, Corner::lower_right};
+    plot::PlotPanel panel{"outliers found", false, {}, plot::Corner::lower_right};
     for (size_t i = 0; i < inside.scores.size(); ++i) {
       const auto& values = outside[g].scores[i].values;
-      PlotSeries series{
-          fmt::format("{} {:.3f}", inside.scores[i].name, auroc(inside.scores[i].values, values).area),
+      plot::PlotSeries series{
+          fmt::format("{} {:.3f}", inside.scores[i].name, eval::auroc(inside.scores[i].values, values).area),
           {},
           {},
-          group_colour(i),
+          plot::group_colour(i),
           {},
           {}};
-      for (const RocPoint& point : roc_curve(inside.scores[i].values, values)) {
+      for (const eval::RocPoint& point : eval::roc_curve(inside.scores[i].values, values)) {
         series.x.push_back(point.false_alarms);
         series.y.push_back(point.found);
       }
       panel.series.push_back(std::move(series));
     }
     write_file(out / fmt::format("roc-{}.svg", g + 1),
-               svg({fmt::format("{} against {}", source_name(inside.name), source_name(outside[g].name)),
+               plot::svg({fmt::format("{} against {}", train::source_name(inside.name), train::source_name(outside[g].name)),
                     "false alarms",
                     {panel}}));
   }
@@ -196,42 +196,42 @@ void Outliers::print(const json& found) const {
 
 int Outliers::run(OptionSet& options) {
   features_.levels = levels_of(levels_);
-  features_.kind = kind_ == "norms"    ? ScoreFeatures::norms
-                   : kind_ == "errors" ? ScoreFeatures::errors
-                                       : ScoreFeatures::both;
+  features_.kind = kind_ == "norms"    ? eval::ScoreFeatures::norms
+                   : kind_ == "errors" ? eval::ScoreFeatures::errors
+                                       : eval::ScoreFeatures::both;
   features_.seed = scores_.mixture.seed = static_cast<uint64_t>(seed_);
   features_.batch = use_.batch;
   scores_.mixture.full = covariance_ == "full";
-  const Model model = use_.load();
-  const Spec& spec = model.parameters.spec();
+  const network::Model model = use_.load();
+  const network::Spec& spec = model.parameters.spec();
   const auto inside = open(inside_, spec);
-  std::vector<std::unique_ptr<Dataset>> outside;
+  std::vector<std::unique_ptr<data::Dataset>> outside;
   for (const std::string& source : outside_) outside.push_back(open(source, spec));
   const int64_t fit = fit_ > 0 ? fit_ : inside->size() / 2;
   if (fit < 1 || fit >= inside->size())
     fail_usage("leave some to compare with", "{} of {} ordinary images to fit the density models", fit,
                inside->size());
-  check_outputs(out_, files(), force_);
+  app::check_outputs(out_, files(), force_);
   const auto engine = use_.make(model, use_.batch);
 
   const auto order =
       permutation({static_cast<uint64_t>(seed_), Purpose::shuffle}, static_cast<uint32_t>(inside->size()));
-  const OutlierFeatures all = features(*engine, *inside, "ordinary");
+  const eval::OutlierFeatures all = features(*engine, *inside, "ordinary");
   const std::span<const uint32_t> rows(order);
-  const OutlierModel density(chosen(all, rows.first(static_cast<size_t>(fit))).score, scores_);
+  const eval::OutlierModel density(eval::chosen(all, rows.first(static_cast<size_t>(fit))).score, scores_);
   const Group ordinary{inside_, inside->description(),
-                       outlier_scores(chosen(all, rows.subspan(static_cast<size_t>(fit))), density)};
+                       eval::outlier_scores(eval::chosen(all, rows.subspan(static_cast<size_t>(fit))), density)};
   std::vector<Group> strange;
   json descriptions = json::array();
   for (size_t i = 0; i < outside.size(); ++i) {
     strange.push_back(
         {outside_[i], outside[i]->description(),
-         outlier_scores(features(*engine, *outside[i], fmt::format("outliers {}", i + 1)), density)});
+         eval::outlier_scores(features(*engine, *outside[i], fmt::format("outliers {}", i + 1)), density)});
     descriptions.push_back(outside[i]->description());
   }
   Progress::clear_line();
   json parameters = options.to_json();
-  parameters.update(model_parameters(use_.model, model));
+  parameters.update(app::model_parameters(use_.model, model));
   json found = {
       {"parameters", parameters},
       {"in", inside->description()},
@@ -247,7 +247,7 @@ int Outliers::run(OptionSet& options) {
   write_file(fs::path(out_) / "outliers.json",
              found.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   if (json_)
-    print_json(found);
+    app::print_json(found);
   else
     print(found);
   return 0;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/output.h"
+#include "app/output.h"
 #include "core/error.h"
 #include "core/progress.h"
 #include "core/stop_flag.h"
@@ -16,7 +16,7 @@ void PictureJob::declare_pictures(OptionSet& options) {
   options.group("Pictures");
   options.add("images", images_, "PNG or JPEG files and folders of them").meta("IMAGES").positional();
   use.declare_model(options);
-  declare_data_options(options, data);
+  data::declare_data_options(options, data);
 }
 
 void PictureJob::declare_output(OptionSet& options) {
@@ -33,11 +33,11 @@ void PictureJob::open() {
     fail_usage("give image files or folders, or a data set with --data", "mdsm {}: {} given", command_,
                images_.empty() ? "no pictures" : "both pictures and --data");
   if (!images_.empty()) {
-    pictures_ = list_pictures(images_, data.limit);
+    pictures_ = data::list_pictures(images_, data.limit);
     fit_ = data;
     return;
   }
-  pictures_ = pictures_of(open_dataset(data), data);
+  pictures_ = data::pictures_of(data::open_dataset(data), data);
 }
 
 fs::path PictureJob::result(int64_t picture, int64_t version, int64_t versions) const {
@@ -50,15 +50,15 @@ void PictureJob::prepare_output(int64_t versions) {
   std::error_code error;
   if (fs::exists(out_, error) && !fs::is_directory(out_, error)) fail("name a folder", "{}: is a file", out_);
   const fs::path figure = fs::path(out_) / "figure.png", report = fs::path(out_) / (command_ + ".json");
-  check_output(report, force_);
-  check_output(figure, force_);
+  app::check_output(report, force_);
+  app::check_output(figure, force_);
   for (int64_t i = 0; i < count(); ++i)
     for (int64_t k = 0; k < std::max<int64_t>(1, versions); ++k) {
       const fs::path path = result(i, k, versions);
       if (path == figure)
         fail_usage("rename the picture", "{}: its result would be written over figure.png",
                    pictures_.labels[static_cast<size_t>(i)]);
-      check_output(path, force_);
+      app::check_output(path, force_);
     }
   made_folder_ = !fs::exists(out_, error);
   make_folder(out_);
@@ -69,22 +69,22 @@ PictureJob::~PictureJob() {
   if (made_folder_) fs::remove(out_, error);  // refuses a folder that is not empty
 }
 
-void PictureJob::write_result(int64_t picture, int64_t version, int64_t versions, const Image& image,
+void PictureJob::write_result(int64_t picture, int64_t version, int64_t versions, const image::Image& image,
                               const std::map<std::string, std::string>& text) const {
   const fs::path path = result(picture, version, versions);
   make_folder(path.parent_path());
-  write_png(path, image, text);
+  image::write_png(path, image, text);
 }
 
 void PictureJob::write_figure(ConstTensorView cells, int64_t columns,
                               const std::map<std::string, std::string>& text) const {
-  write_png(fs::path(out_) / "figure.png", grid(cells, columns, scale_), text);
+  image::write_png(fs::path(out_) / "figure.png", image::grid(cells, columns, scale_), text);
 }
 
 void PictureJob::write_report(const json& report) const {
   write_file(fs::path(out_) / (command_ + ".json"),
              report.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
-  if (json_) print_json(report);
+  if (json_) app::print_json(report);
 }
 
 void in_batches(const std::string& label, int64_t total, int64_t batch, const std::string& unit,
@@ -93,7 +93,7 @@ void in_batches(const std::string& label, int64_t total, int64_t batch, const st
   Progress progress(label, total, unit);
   for (int64_t first = 0; first < total; first += batch) {
     const int64_t size = std::min(batch, total - first);
-    const auto observer = [&](const StepReport& report) {
+    const auto observer = [&](const sample::StepReport& report) {
       progress.update(first + size * report.step / std::max<int64_t>(1, report.steps),
                       fmt::format("step {} of {}", report.step, report.steps));
     };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/model_use.h"
+#include "app/model_use.h"
 #include "core/options.h"
 #include "core/tensor.h"
 #include "data/fitting.h"
@@ -34,16 +34,16 @@ class PictureJob {
 
   // Lists the pictures. Read and fitted they are one by one, by the command.
   void open();
-  const Pictures& pictures() const { return pictures_; }
+  const data::Pictures& pictures() const { return pictures_; }
   int64_t count() const { return static_cast<int64_t>(pictures_.size()); }
   // Options for Fitting. Images of a data set have been fitted already as far as the options go.
-  const DataOptions& fit_options() const { return fit_; }
+  const data::DataOptions& fit_options() const { return fit_; }
 
   // Before the work: refuses results that exist already (without --force), then makes the folder.
   // versions: results of each picture; 0: one, under the name of the picture itself.
   void prepare_output(int64_t versions);
   fs::path result(int64_t picture, int64_t version, int64_t versions) const;
-  void write_result(int64_t picture, int64_t version, int64_t versions, const Image& image,
+  void write_result(int64_t picture, int64_t version, int64_t versions, const image::Image& image,
                     const std::map<std::string, std::string>& text) const;
   // cells: (rows x columns) images, row by row.
   void write_figure(ConstTensorView cells, int64_t columns,
@@ -53,22 +53,22 @@ class PictureJob {
 
   bool prints_json() const { return json_; }
   const std::string& out() const { return out_; }
-  ModelUse use;
-  DataOptions data;
+  app::ModelUse use;
+  data::DataOptions data;
 
  private:
   std::string command_, out_;
   std::vector<std::string> images_;
   int64_t scale_ = 2;
   bool force_ = false, json_ = false, made_folder_ = false;
-  Pictures pictures_;
-  DataOptions fit_;
+  data::Pictures pictures_;
+  data::DataOptions fit_;
 };
 
 // What a batch is given: the sampler it runs reports to the observer, and ends when stop becomes true.
 struct BatchControl {
   const std::atomic<bool>& stop;
-  Observer observer;
+  sample::Observer observer;
 };
 
 // Calls work(first, count, control) for batches of 0 .. total-1; it returns false when it was stopped. Ctrl-C

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "cli/command.h"
-#include "cli/version.h"
+#include "app/version.h"
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/resources.h"
@@ -37,7 +37,7 @@ class Reproduce : public Command {
         .positional()
         .meta("EXPERIMENT");
     options.add("scale", run_.scale, "smoke: minutes, cpu: hours on two cores, paper: the original size")
-        .choices({std::begin(kScales), std::end(kScales)});
+        .choices({std::begin(reproduce::kScales), std::end(reproduce::kScales)});
     options
         .add("data", data_,
              "where a data set is, as in cifar10=PATH; found by itself where mdsm data finds it")
@@ -62,14 +62,14 @@ class Reproduce : public Command {
     run_.out = fs::absolute(out_.empty() ? "reproduce-" + run_.scale : out_);
     run_.data = pairs(data_, "--data");
     run_.settings = pairs(settings_, "--with");
-    const auto recipes = read_recipes(recipes_folder());
+    const auto recipes = reproduce::read_recipes(recipes_folder());
     if (experiments_.empty()) return list(recipes);
     std::vector<std::string> names = experiments_;
     if (std::ranges::find(names, "all") != names.end()) {
       names.clear();
       for (const auto& [name, recipe] : recipes) names.push_back(name);
     }
-    const auto order = in_order(recipes, names);
+    const auto order = reproduce::in_order(recipes, names);
     return dry_run_ ? show(order) : run_all(order);
   }
 
@@ -80,51 +80,51 @@ class Reproduce : public Command {
     fail_usage("name it with --recipes", "the folder configs/reproduce did not come with this program");
   }
 
-  int list(const std::map<std::string, Recipe>& recipes) const {
+  int list(const std::map<std::string, reproduce::Recipe>& recipes) const {
     for (const auto& [name, recipe] : recipes) {
-      const std::string missing = missing_data(run_, recipe);
+      const std::string missing = reproduce::missing_data(run_, recipe);
       fmt::print("{:<22}{}{}\n", name, recipe.title, missing.empty() ? "" : " (" + missing + ")");
     }
     return 0;
   }
 
-  int show(const std::vector<const Recipe*>& order) const {
-    for (const Recipe* recipe : order) {
+  int show(const std::vector<const reproduce::Recipe*>& order) const {
+    for (const reproduce::Recipe* recipe : order) {
       fmt::print("# {}: {}\n", recipe->name, recipe->title);
-      if (const std::string missing = missing_data(run_, *recipe); !missing.empty()) {
+      if (const std::string missing = reproduce::missing_data(run_, *recipe); !missing.empty()) {
         fmt::print("#   cannot run: {}\n", missing);
         continue;
       }
-      for (const RecipeStep& step : recipe->steps) {
-        const Variables variables(run_, *recipe, step.name);
+      for (const reproduce::RecipeStep& step : recipe->steps) {
+        const reproduce::Variables variables(run_, *recipe, step.name);
         std::vector<std::string> words;
         for (const std::string& word : step.words) {
           words.push_back(variables.expand(word));
           if (words.back().empty()) words.back() = "RUN";  // made by an earlier step
         }
-        fmt::print("{}\n", command_text(words));
+        fmt::print("{}\n", reproduce::command_text(words));
       }
     }
     return 0;
   }
 
-  int run_all(const std::vector<const Recipe*>& order) {
+  int run_all(const std::vector<const reproduce::Recipe*>& order) {
     make_folder(run_.out);
     StopFlag stop;
-    const RunnerHooks hooks{[](const std::string& line) {
+    const reproduce::RunnerHooks hooks{[](const std::string& line) {
                               fmt::print("{}\n", line);
                               std::fflush(stdout);
                             },
                             &stop.flag()};
-    std::vector<Outcome> outcomes;
+    std::vector<reproduce::Outcome> outcomes;
     std::vector<std::string> failed, without_data;
     const fs::path report = run_.out / "report.html";
     std::error_code error;
     const bool first = !fs::exists(report, error);  // then the report grows while people wait
-    const auto write_report = [&] { write_file(report, html_report(outcomes, run_, about())); };
-    for (const Recipe* recipe : order) {
-      outcomes.push_back(run_recipe(*recipe, run_, force_, hooks));
-      const Outcome& last = outcomes.back();
+    const auto write_report = [&] { write_file(report, reproduce::html_report(outcomes, run_, about())); };
+    for (const reproduce::Recipe* recipe : order) {
+      outcomes.push_back(reproduce::run_recipe(*recipe, run_, force_, hooks));
+      const reproduce::Outcome& last = outcomes.back();
       if (!last.done) {
         hooks.say(fmt::format("{}: not run to the end: {}", recipe->name, last.why_not));
         (last.steps.empty() ? without_data : failed).push_back(recipe->name);
@@ -141,8 +141,8 @@ class Reproduce : public Command {
     return 0;
   }
 
-  ReportAbout about() const {
-    const std::string version = version_text();
+  reproduce::ReportAbout about() const {
+    const std::string version = app::version_text();
     std::vector<std::string> words = {"reproduce"};
     words.insert(words.end(), experiments_.begin(), experiments_.end());
     words.insert(words.end(), {"--scale", run_.scale});
@@ -150,10 +150,10 @@ class Reproduce : public Command {
     for (const std::string& pair : settings_) words.insert(words.end(), {"--with", pair});
     return {version.substr(0, version.find('\n')),
             fmt::format("{}, {} threads", cpu_model(), std::thread::hardware_concurrency()), today(),
-            command_text(words)};
+            reproduce::command_text(words)};
   }
 
-  ReproduceOptions run_;
+  reproduce::ReproduceOptions run_;
   std::vector<std::string> experiments_, data_, settings_;
   std::string recipes_, out_;
   bool dry_run_ = false, force_ = false;

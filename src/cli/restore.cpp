@@ -6,9 +6,9 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "core/error.h"
-#include "core/npy.h"
-#include "sample/denoise.h"
-#include "sample/restore.h"
+#include "io/npy.h"
+#include "restore/denoise.h"
+#include "restore/restore.h"
 
 namespace mdsm::cli {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 // "box:5", "gaussian:1.5", or a file: .npy of two dimensions, or a grey image whose values become weights.
-Kernel kernel_of(const std::string& text) {
+restore::Kernel kernel_of(const std::string& text) {
   const size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
   if (colon != std::string::npos && (kind == "box" || kind == "gaussian")) {
@@ -25,21 +25,21 @@ Kernel kernel_of(const std::string& text) {
     const auto [at, error] = std::from_chars(text.data() + colon + 1, end, value);
     if (error != std::errc() || at != end || !std::isfinite(value))
       fail_usage("write box:K or gaussian:S", "--kernel: '{}' has no number", text);
-    if (kind == "gaussian") return gaussian_kernel(value);
+    if (kind == "gaussian") return restore::gaussian_kernel(value);
     if (value != std::floor(value) || value < 1 || value > 1000)
       fail_usage("use an odd number of pixels", "--kernel: '{}' is no size", text);
-    return box_kernel(static_cast<int64_t>(value));
+    return restore::box_kernel(static_cast<int64_t>(value));
   }
-  Kernel kernel;
+  restore::Kernel kernel;
   if (fs::path(text).extension() == ".npy") {
-    const NpyArray array = read_npy(text);
+    const io::NpyArray array = io::read_npy(text);
     if (array.shape.size() != 2)
       fail("save an array of rows x columns", "{}: a kernel has two dimensions, not {}", text,
            array.shape.size());
     kernel = {array.shape[0], array.shape[1], {}};
     std::visit([&](const auto& values) { kernel.values.assign(values.begin(), values.end()); }, array.values);
   } else {
-    const Image image = to_grey(read_image(text));
+    const image::Image image = image::to_grey(image::read_image(text));
     kernel = {image.height, image.width, {image.pixels.begin(), image.pixels.end()}};
   }
   if (find_non_finite(kernel.values) >= 0) fail("use another file", "{}: the kernel is not finite", text);
@@ -60,9 +60,9 @@ class Restore : public Command {
 
  private:
   void check_task(const OptionSet& options) const;
-  void read_all(const Spec& spec);
-  bool work(Engine& engine, int64_t first, int64_t count, const BatchControl& control, const json& how);
-  Image put_back(int64_t picture, std::span<const float> result) const;
+  void read_all(const network::Spec& spec);
+  bool work(engine::TrainableEnergy& engine, int64_t first, int64_t count, const BatchControl& control, const json& how);
+  image::Image put_back(int64_t picture, std::span<const float> result) const;
   Tensor shown_measurement(const Shape& network) const;
   void write_outputs(const json& how) const;
   bool enlarging() const { return task_ == "superres" && !degrade_; }
@@ -75,8 +75,8 @@ class Restore : public Command {
   int64_t factor_ = 2, n_ = 1, seed_ = 0;
   double threshold_ = 0.1;
   bool degrade_ = false;
-  std::unique_ptr<LinearMeasurement> measurement_;
-  std::vector<Fitting> fittings_;  // of the results
+  std::unique_ptr<restore::LinearMeasurement> measurement_;
+  std::vector<data::Fitting> fittings_;  // of the results
   Tensor truth_, measured_;        // with --degrade the pictures, and y
   Tensor results_;                 // (pictures x versions, C,H,W)
 };
@@ -122,36 +122,36 @@ void Restore::check_task(const OptionSet& options) const {
 }
 
 // The measurement y of every picture: the picture itself, or with --degrade what the task makes of it.
-void Restore::read_all(const Spec& spec) {
+void Restore::read_all(const network::Spec& spec) {
   const Shape full = spec.input(1);
   const int64_t scale = enlarging() ? factor_ : 1, n = job_.count();
   const Shape small{1, full.c, full.h / scale, full.w / scale};
   truth_ = Tensor(small.with_n(n));
-  DataOptions large = job_.fit_options();
+  data::DataOptions large = job_.fit_options();
   large.crop *= scale;
   large.resize *= scale;
   if (large.pad > 0) large.pad *= scale;
   for (int64_t i = 0; i < n; ++i) {
     const std::string& label = job_.pictures().labels[static_cast<size_t>(i)];
-    const Image picture = job_.pictures().read(static_cast<size_t>(i));
-    const Fitting fitting(picture, small, job_.fit_options(), label);
+    const image::Image picture = job_.pictures().read(static_cast<size_t>(i));
+    const data::Fitting fitting(picture, small, job_.fit_options(), label);
     std::ranges::copy(fitting.fit(picture), truth_.view().image(i).begin());
     if (scale == 1)
       fittings_.push_back(fitting);
     else
-      fittings_.emplace_back(resize(picture, picture.width * scale, picture.height * scale), full, large,
+      fittings_.emplace_back(image::resize(picture, picture.width * scale, picture.height * scale), full, large,
                              label);
   }
   measured_ = degrade_ ? measurement_->measure(truth_) : std::move(truth_);
 }
 
-Image Restore::put_back(int64_t picture, std::span<const float> result) const {
-  Image given = job_.pictures().read(static_cast<size_t>(picture));
-  if (enlarging()) given = resize(given, given.width * factor_, given.height * factor_);
+image::Image Restore::put_back(int64_t picture, std::span<const float> result) const {
+  image::Image given = job_.pictures().read(static_cast<size_t>(picture));
+  if (enlarging()) given = image::resize(given, given.width * factor_, given.height * factor_);
   return fittings_[static_cast<size_t>(picture)].put_back(result, given);
 }
 
-bool Restore::work(Engine& engine, int64_t first, int64_t count, const BatchControl& control,
+bool Restore::work(engine::TrainableEnergy& engine, int64_t first, int64_t count, const BatchControl& control,
                    const json& how) {
   Tensor y(measured_.shape().with_n(count));
   std::vector<uint64_t> seeds;
@@ -161,15 +161,15 @@ bool Restore::work(Engine& engine, int64_t first, int64_t count, const BatchCont
   }
   const Tensor lifted = measurement_->lift(y, engine.spec().input(count));
   const std::optional<Tensor> start = sampler_.start(engine.spec(), seeds);
-  Run run{.engine = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
+  sample::Run run{.model = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
   if (start) run.start = start->view();
-  Samples drawn = restore(run, *measurement_, lifted, sampler_.fast_options());
+  sample::Samples drawn = restore::restore(run, *measurement_, lifted, sampler_.fast_options());
   if (drawn.stopped) return false;
   for (float& value : drawn.x.values()) value = std::clamp(value, 0.0f, 1.0f);
   std::ranges::copy(drawn.x.values(), results_.view().images(first, count).values().begin());
   for (int64_t k = first; k < first + count; ++k)
     job_.write_result(k / n_, k % n_, n_, put_back(k / n_, results_.view().image(k)),
-                      picture_text(how, {{"Seeds", std::to_string(seeds[static_cast<size_t>(k - first)])}}));
+                      app::picture_text(how, {{"Seeds", std::to_string(seeds[static_cast<size_t>(k - first)])}}));
   return true;
 }
 
@@ -200,17 +200,17 @@ void Restore::write_outputs(const json& how) const {
   }
   job_.write_figure(
       cells, columns,
-      picture_text(how, {{"Columns", fmt::format("measured, {} results{}", n_, degrade_ ? ", truth" : "")}}));
+      app::picture_text(how, {{"Columns", fmt::format("measured, {} results{}", n_, degrade_ ? ", truth" : "")}}));
   json pictures = json::array();
   for (int64_t i = 0; i < job_.count(); ++i) {
     json one = {{"name", job_.pictures().names[static_cast<size_t>(i)].string()},
                 {"from", job_.pictures().labels[static_cast<size_t>(i)]},
                 {"fitted", fittings_[static_cast<size_t>(i)].text()}};
     if (degrade_) {
-      one["psnr_before"] = psnr(given.view().images(i, 1), truth_.view().images(i, 1))[0];
+      one["psnr_before"] = restore::psnr(given.view().images(i, 1), truth_.view().images(i, 1))[0];
       for (int64_t v = 0; v < n_; ++v)
         one["psnr_after"].push_back(
-            psnr(results_.view().images(i * n_ + v, 1), truth_.view().images(i, 1))[0]);
+            restore::psnr(results_.view().images(i * n_ + v, 1), truth_.view().images(i, 1))[0]);
     }
     pictures.push_back(one);
   }
@@ -230,13 +230,13 @@ void Restore::write_outputs(const json& how) const {
 int Restore::run(OptionSet& options) {
   check_task(options);
   if (task_ == "missing") return run_completion(options, {job_, mask_, sampler_, "restore", n_, seed_});
-  const Model model = job_.use.load();
-  const Spec& spec = model.parameters.spec();
+  const network::Model model = job_.use.load();
+  const network::Spec& spec = model.parameters.spec();
   sampler_.resolve(options, model);
   if (task_ == "superres" && spec.size % factor_ != 0)
     fail_usage("choose one that divides it", "--factor {}: the model's {} pixels are no multiple of it",
                factor_, spec.size);
-  measurement_ = task_ == "superres" ? block_mean_measurement(factor_)
+  measurement_ = task_ == "superres" ? restore::block_mean_measurement(factor_)
                                      : blur_measurement(kernel_of(kernel_), spec.size, threshold_);
   job_.data.seed = static_cast<uint64_t>(seed_);
   job_.open();
@@ -245,7 +245,7 @@ int Restore::run(OptionSet& options) {
   const auto engine = job_.use.make(model, std::min(job_.use.batch, jobs()));
   job_.prepare_output(n_);
   json how = sampler_.parameters(options);
-  how.update(model_parameters(job_.use.model, model));
+  how.update(app::model_parameters(job_.use.model, model));
   how.update({{"command", "restore"}, {"task", task_}, {"seed", seed_}, {"degrade", degrade_}});
   if (task_ == "superres")
     how["factor"] = factor_;

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "cli/command.h"
-#include "cli/model_use.h"
-#include "cli/output.h"
+#include "app/model_use.h"
+#include "app/output.h"
 #include "cli/sampler_options.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -43,15 +43,15 @@ class Sample : public Command {
 
  private:
   void resolve_seeds(const OptionSet& options);
-  SampleSet draw_batch(Engine& engine, std::span<const uint64_t> seeds, int64_t before,
-                       Trajectory& trajectory, Progress& progress, const std::atomic<bool>& stop) const;
-  void draw_all(Engine& engine, SampleStore& store, Trajectory& trajectory);
-  json summary_of(const SampleSet& set) const;
-  void write_pictures(const SampleSet& set, const json& parameters) const;
-  void write_trajectory(const Trajectory& trajectory, const json& parameters) const;
+  report::SampleSet draw_batch(engine::TrainableEnergy& engine, std::span<const uint64_t> seeds, int64_t before,
+                       report::Trajectory& trajectory, Progress& progress, const std::atomic<bool>& stop) const;
+  void draw_all(engine::TrainableEnergy& engine, report::SampleStore& store, report::Trajectory& trajectory);
+  json summary_of(const report::SampleSet& set) const;
+  void write_pictures(const report::SampleSet& set, const json& parameters) const;
+  void write_trajectory(const report::Trajectory& trajectory, const json& parameters) const;
   void print(const json& found, double seconds, int64_t drawn) const;
 
-  ModelUse use_;
+  app::ModelUse use_;
   SamplerOptions sampler_;
   std::string seeds_text_, out_ = "samples";
   int64_t n_ = 64, columns_ = 0, scale_ = 2;
@@ -91,20 +91,20 @@ void Sample::resolve_seeds(const OptionSet& options) {
 }
 
 // before: samples that this call has drawn already, for the display.
-SampleSet Sample::draw_batch(Engine& engine, std::span<const uint64_t> seeds, int64_t before,
-                             Trajectory& trajectory, Progress& progress,
+report::SampleSet Sample::draw_batch(engine::TrainableEnergy& engine, std::span<const uint64_t> seeds, int64_t before,
+                             report::Trajectory& trajectory, Progress& progress,
                              const std::atomic<bool>& stop) const {
   const auto n = static_cast<int64_t>(seeds.size());
-  TraceRecorder trace(engine.spec(), n);
-  const auto observer = [&](const StepReport& report) {
+  report::TraceRecorder trace(engine.spec(), n);
+  const auto observer = [&](const sample::StepReport& report) {
     trace.observe(report);
     if (trajectory_) trajectory.observe(report, seeds);
     progress.update(
         before + report.step * n / std::max<int64_t>(1, report.steps),
         fmt::format("step {} of {}, energy {:.4g}", report.step, report.steps, mean(report.energy)));
   };
-  Samples drawn = sampler_.draw({.engine = engine, .seeds = seeds, .observer = observer, .stop = &stop});
-  SampleSet set;
+  sample::Samples drawn = sampler_.draw({.model = engine, .seeds = seeds, .observer = observer, .stop = &stop});
+  report::SampleSet set;
   if (drawn.stopped) return set;
   for (float& value : drawn.x.values()) value = std::clamp(value, 0.0f, 1.0f);
   for (size_t i = 0; i < seeds.size(); ++i)
@@ -127,7 +127,7 @@ SampleSet Sample::draw_batch(Engine& engine, std::span<const uint64_t> seeds, in
 }
 
 // The samples whose way is to be shown come first, drawn again if need be.
-void Sample::draw_all(Engine& engine, SampleStore& store, Trajectory& trajectory) {
+void Sample::draw_all(engine::TrainableEnergy& engine, report::SampleStore& store, report::Trajectory& trajectory) {
   std::vector<uint64_t> todo, rest = store.missing(seeds_);
   for (const uint64_t seed : seeds_)
     if (trajectory_ && trajectory.wants(seed)) todo.push_back(seed);
@@ -140,7 +140,7 @@ void Sample::draw_all(Engine& engine, SampleStore& store, Trajectory& trajectory
   for (int64_t first = 0; first < total; first += use_.batch) {
     const auto count = static_cast<size_t>(std::min(use_.batch, total - first));
     const auto seeds = std::span(todo).subspan(static_cast<size_t>(first), count);
-    SampleSet set = draw_batch(engine, seeds, first, trajectory, progress, stop.flag());
+    report::SampleSet set = draw_batch(engine, seeds, first, trajectory, progress, stop.flag());
     if (!set.seeds.empty()) store.add(std::move(set));
     if (stop.flag() && !store.missing(seeds_).empty())
       fail("the same call with --resume goes on", "stopped; {} of {} samples are kept in {}",
@@ -148,7 +148,7 @@ void Sample::draw_all(Engine& engine, SampleStore& store, Trajectory& trajectory
   }
 }
 
-json Sample::summary_of(const SampleSet& set) const {
+json Sample::summary_of(const report::SampleSet& set) const {
   int64_t evaluations = 0;
   for (const int64_t count : set.evaluations) evaluations += count;
   const auto n = static_cast<int64_t>(set.seeds.size());
@@ -156,7 +156,7 @@ json Sample::summary_of(const SampleSet& set) const {
       {"n", n},
       {"seeds", seeds_text(set.seeds)},
       {"sampler", sampler_.sampler()},
-      {"steps", last_step(set)},
+      {"steps", report::last_step(set)},
       {"gradient_evaluations", evaluations},
       {"gradient_evaluations_per_sample", static_cast<double>(evaluations) / static_cast<double>(n)},
       {"energy", mean(set.energy)},
@@ -165,7 +165,7 @@ json Sample::summary_of(const SampleSet& set) const {
     found["acceptance"] = mean(set.acceptance);
     found["step_size"] = mean(set.step_size);
   }
-  if (const auto fit = fit_energy(set))
+  if (const auto fit = report::fit_energy(set))
     found["energy_against_temperature"] = {
         {"slope", fit->slope},
         {"half_pixels", static_cast<double>(set.x.shape().per_image()) / 2},
@@ -178,37 +178,37 @@ json Sample::summary_of(const SampleSet& set) const {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t k = 0; k < set.draw_count; ++k)
       by_draw[static_cast<size_t>(k * n + i)] = set.draws[static_cast<size_t>(i * set.draw_count + k)];
-  const ChainDiagnostics chains = diagnose(by_draw, n);
+  const sample::ChainDiagnostics chains = sample::diagnose(by_draw, n);
   found["r_hat"] = std::isfinite(chains.r_hat) ? json(chains.r_hat) : json();
   found["ess"] = std::isfinite(chains.ess) ? json(chains.ess) : json();
   found["draws"] = set.draw_count;
   return found;
 }
 
-void Sample::write_pictures(const SampleSet& set, const json& parameters) const {
+void Sample::write_pictures(const report::SampleSet& set, const json& parameters) const {
   const fs::path out = out_;
   const int64_t n = set.x.shape().n, shown = std::min(n, kMaxOnGrid);
   const auto square = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(shown))));
   const std::span<const uint64_t> on_grid(set.seeds.data(), static_cast<size_t>(shown));
-  write_png(out / "grid.png", grid(set.x.view().images(0, shown), columns_ > 0 ? columns_ : square, scale_),
-            picture_text(parameters, {{"Seeds", seeds_text(on_grid)}}));
-  write_file(out / "trace.svg", trace_plot(set, fmt::format("{}: {} samples", sampler_.sampler(), n)));
-  if (const auto fit = fit_energy(set))
+  image::write_png(out / "grid.png", image::grid(set.x.view().images(0, shown), columns_ > 0 ? columns_ : square, scale_),
+            app::picture_text(parameters, {{"Seeds", seeds_text(on_grid)}}));
+  write_file(out / "trace.svg", report::trace_plot(set, fmt::format("{}: {} samples", sampler_.sampler(), n)));
+  if (const auto fit = report::fit_energy(set))
     write_file(out / "energy.svg",
-               energy_plot(set, *fit, fmt::format("{}: {} samples while cooling", sampler_.sampler(), n)));
+               report::energy_plot(set, *fit, fmt::format("{}: {} samples while cooling", sampler_.sampler(), n)));
   if (!each_) return;
   make_folder(out / "images");
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t seed = set.seeds[static_cast<size_t>(i)];
-    write_png(out / "images" / fmt::format("{:06}.png", seed), to_image(set.x.view().images(i, 1)),
-              picture_text(parameters, {{"Seeds", std::to_string(seed)}}));
+    image::write_png(out / "images" / fmt::format("{:06}.png", seed), image::to_image(set.x.view().images(i, 1)),
+              app::picture_text(parameters, {{"Seeds", std::to_string(seed)}}));
   }
 }
 
-void Sample::write_trajectory(const Trajectory& trajectory, const json& parameters) const {
-  write_png(fs::path(out_) / "trajectory.png", trajectory.strips(kStripColumns, scale_),
-            picture_text(parameters, {{"Rows", "for each sample: noisy, denoised"}}));
-  write_animation(fs::path(out_) / "animation.png", trajectory.frames(scale_));
+void Sample::write_trajectory(const report::Trajectory& trajectory, const json& parameters) const {
+  image::write_png(fs::path(out_) / "trajectory.png", trajectory.strips(kStripColumns, scale_),
+            app::picture_text(parameters, {{"Rows", "for each sample: noisy, denoised"}}));
+  image::write_animation(fs::path(out_) / "animation.png", trajectory.frames(scale_));
 }
 
 void Sample::print(const json& found, double seconds, int64_t drawn) const {
@@ -217,7 +217,7 @@ void Sample::print(const json& found, double seconds, int64_t drawn) const {
     values["out"] = out_;
     values["drawn"] = drawn;
     values["seconds"] = seconds;
-    return print_json(values);
+    return app::print_json(values);
   }
   fmt::print("samples      {} ({} drawn now), seeds {}\n", found["n"].get<int64_t>(), drawn,
              found["seeds"].get<std::string>());
@@ -249,16 +249,16 @@ void Sample::print(const json& found, double seconds, int64_t drawn) const {
 int Sample::run(OptionSet& options) {
   resolve_seeds(options);
   if (resume_ && force_) fail_usage("choose one", "--resume and --force exclude each other");
-  const Model model = use_.load();
+  const network::Model model = use_.load();
   sampler_.resolve(options, model);
   json parameters = sampler_.parameters(options);
-  parameters.update(model_parameters(use_.model, model));
+  parameters.update(app::model_parameters(use_.model, model));
   parameters["command"] = "sample";
 
-  SampleStore store(out_, parameters, resume_, force_);
+  report::SampleStore store(out_, parameters, resume_, force_);
   const auto count = static_cast<int64_t>(seeds_.size());
   const auto engine = use_.make(model, std::min(use_.batch, count));
-  Trajectory trajectory(
+  report::Trajectory trajectory(
       engine->spec(),
       {seeds_.begin(), seeds_.begin() + static_cast<int64_t>(std::min(seeds_.size(), kTrajectories))});
   const auto todo = static_cast<int64_t>(store.missing(seeds_).size());
@@ -266,7 +266,7 @@ int Sample::run(OptionSet& options) {
   store.begin();
   draw_all(*engine, store, trajectory);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const SampleSet all = store.all(seeds_);
+  const report::SampleSet all = store.all(seeds_);
   const json found = summary_of(all);
   store.finish(all, found);
   write_pictures(all, parameters);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/hash.h"
 
 namespace mdsm::cli {
 namespace {
@@ -54,13 +55,6 @@ const Names& phases() {
 }
 
 }  // namespace
-
-std::string content_hash(const void* data, size_t bytes) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  const auto* at = static_cast<const unsigned char*>(data);
-  for (size_t i = 0; i < bytes; ++i) hash = (hash ^ at[i]) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
 
 void SamplerOptions::declare(OptionSet& options, const Names& samplers) {
   const auto offered = [&](const char* option) {
@@ -130,7 +124,7 @@ bool SamplerOptions::uses(const std::string& option) const {
 
 // The more noise, the sooner a start is forgotten; but the network knows nothing about noise above what it
 // was trained on.
-void SamplerOptions::take_noise_range(OptionSet& options, const Model& model) const {
+void SamplerOptions::take_noise_range(OptionSet& options, const network::Model& model) const {
   const json trained = model.info.value("trained", json());
   if ((sampler_ != "fast" && sampler_ != "ode") || !trained.is_object() || !trained.contains("noise")) return;
   const json& noise = trained["noise"];
@@ -140,7 +134,7 @@ void SamplerOptions::take_noise_range(OptionSet& options, const Model& model) co
         options.set_default("sigma-max", fmt::format("{}", std::min(top, kMaxStart)));
 }
 
-void SamplerOptions::take_model_defaults(OptionSet& options, const Model& model) const {
+void SamplerOptions::take_model_defaults(OptionSet& options, const network::Model& model) const {
   const json& own = model.info.value("sampling", json());
   if (!own.is_object() || sampler_ != "annealed") return;
   const auto take = [&](const char* option, const json& value) {
@@ -159,20 +153,20 @@ void SamplerOptions::take_model_defaults(OptionSet& options, const Model& model)
 void SamplerOptions::take_sampler_defaults(OptionSet& options) {
   const auto set = [&](const char* name, auto value) { options.set_default(name, fmt::format("{}", value)); };
   if (sampler_ == "mala") {
-    set("eps", mala_options().eps);
-    set("accept", mala_options().target);
+    set("eps", sample::mala_options().eps);
+    set("accept", sample::mala_options().target);
   } else if (sampler_ == "hmc") {  // as many gradients as the others
-    set("eps", HmcOptions{}.eps);
+    set("eps", sample::HmcOptions{}.eps);
     set("steps-hot", 50);
     set("steps-cool", 200);
     set("steps-end", 20);
   }
   if (options.given("steps") && steps_ == 0)
     fail_usage("use 1 or more, or leave it out", "--steps: '0' is no number of steps");
-  if (sampler_ == "fast") set("steps", FastOptions{}.evaluations);
+  if (sampler_ == "fast") set("steps", sample::FastOptions{}.evaluations);
   if (sampler_ == "ode") {
-    set("steps", OdeOptions{}.steps);
-    set("hot", OdeOptions{}.hot);
+    set("steps", sample::OdeOptions{}.steps);
+    set("hot", sample::OdeOptions{}.hot);
   }
   if (fixed_temperature()) set("steps", sampler_ == "hmc" ? 100 : 1000);
 }
@@ -187,7 +181,7 @@ void SamplerOptions::make_temperatures(const OptionSet& options) {
     if (any_given(options, {"temperature-high", "temperature-low", "steps-hot", "steps-cool", "steps-end"}))
       fail_usage("use --temperature and --steps", "at one temperature there are no phases");
     if (steps_ == 0) steps_ = 2700;
-    temperatures_ = constant_schedule(temperature_, steps_);
+    temperatures_ = sample::constant_schedule(temperature_, steps_);
     return;
   }
   if (options.given("temperature"))
@@ -201,7 +195,7 @@ void SamplerOptions::make_temperatures(const OptionSet& options) {
     if (options.given("steps") || any_given(options, phases()))
       fail_usage("leave the steps out", "--schedule {}: the file says how many steps there are", schedule_);
     const std::string text = read_text(schedule_);
-    temperatures_ = parse_schedule(text, schedule_);
+    temperatures_ = sample::parse_schedule(text, schedule_);
     schedule_hash_ = content_hash(text.data(), text.size());
     if (const auto hottest = std::ranges::max_element(temperatures_); *hottest > kMaxTemperature)
       fail_usage(fmt::format("use {} or less", kMaxTemperature), "{}: a temperature of {}", schedule_,
@@ -216,7 +210,7 @@ void SamplerOptions::make_temperatures(const OptionSet& options) {
     end_ = steps_ * 2 / 27;
     cool_ = steps_ - hot_ - end_;
   }
-  temperatures_ = make_schedule({.annealing = annealing_from(schedule_),
+  temperatures_ = sample::make_schedule({.annealing = sample::annealing_from(schedule_),
                                  .high = high_,
                                  .low = low_,
                                  .hot = hot_,
@@ -224,7 +218,7 @@ void SamplerOptions::make_temperatures(const OptionSet& options) {
                                  .final = end_});
 }
 
-void SamplerOptions::resolve(OptionSet& options, const Model& model) {
+void SamplerOptions::resolve(OptionSet& options, const network::Model& model) {
   for (const auto& [option, names] : owners())
     if (options.given(option) && !uses(option))
       fail_usage(fmt::format("leave it out, or use --sampler {}", joined(names)),
@@ -245,7 +239,7 @@ void SamplerOptions::resolve(OptionSet& options, const Model& model) {
     fail_usage("the levels go down", "--sigma-min {} is not below --sigma-max {}", sigma_min_, sigma_max_);
 }
 
-HmcOptions SamplerOptions::hmc_options() const {
+sample::HmcOptions SamplerOptions::hmc_options() const {
   return {.eps = eps_,
           .leapfrog = sampler_ == "mala" ? 1 : leapfrog_,
           .target = target_,
@@ -253,7 +247,7 @@ HmcOptions SamplerOptions::hmc_options() const {
           .jump = jump_};
 }
 
-FastOptions SamplerOptions::fast_options() const {
+sample::FastOptions SamplerOptions::fast_options() const {
   return {.h0 = h0_,
           .beta = beta_,
           .sigma_end = sigma_end_,
@@ -263,8 +257,8 @@ FastOptions SamplerOptions::fast_options() const {
           .sigma_max = sigma_max_};
 }
 
-OdeOptions SamplerOptions::ode_options() const {
-  return {.method = ode_method_from(method_),
+sample::OdeOptions SamplerOptions::ode_options() const {
+  return {.method = sample::ode_method_from(method_),
           .steps = steps_,
           .sigma_max = sigma_max_,
           .sigma_min = sigma_min_,
@@ -273,23 +267,23 @@ OdeOptions SamplerOptions::ode_options() const {
           .hot = hot_steps_};
 }
 
-std::optional<Tensor> SamplerOptions::start(const Spec& spec, std::span<const uint64_t> seeds) const {
+std::optional<Tensor> SamplerOptions::start(const network::Spec& spec, std::span<const uint64_t> seeds) const {
   if (sampler_ == "fast" || sampler_ == "ode" || start_sigma_ == 1) return std::nullopt;
-  return start_images(spec, seeds, start_sigma_);
+  return sample::start_images(spec, seeds, start_sigma_);
 }
 
-Samples SamplerOptions::draw(const Run& given) const {
-  Run run = given;
+sample::Samples SamplerOptions::draw(const sample::Run& given) const {
+  sample::Run run = given;
   const std::optional<Tensor> own = start(run.engine.spec(), run.seeds);
   if (!run.start && own) run.start = own->view();
-  if (sampler_ == "fast") return fast_blind(run, fast_options());
-  if (sampler_ == "ode") return ode(run, ode_options());
+  if (sampler_ == "fast") return sample::fast_blind(run, fast_options());
+  if (sampler_ == "ode") return sample::ode(run, ode_options());
   if (sampler_ == "langevin")
-    return langevin(run, {.temperature = temperature_, .steps = steps_, .burn_in = burn_in_},
+    return sample::langevin(run, {.temperature = temperature_, .steps = steps_, .burn_in = burn_in_},
                     langevin_options());
-  if (sampler_ == "mala") return mala(run, temperatures_, hmc_options());
-  if (sampler_ == "hmc") return hmc(run, temperatures_, hmc_options());
-  return annealed_langevin(run, temperatures_, langevin_options());
+  if (sampler_ == "mala") return sample::mala(run, temperatures_, hmc_options());
+  if (sampler_ == "hmc") return sample::hmc(run, temperatures_, hmc_options());
+  return sample::annealed_langevin(run, temperatures_, langevin_options());
 }
 
 json SamplerOptions::parameters(const OptionSet& options) const {

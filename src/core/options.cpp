@@ -84,11 +84,37 @@ json toml_to_json(const toml::node& node, const std::string& where) {
 
 std::string trimmed_number(double value) { return fmt::format("{}", value); }
 
+std::string value_text(const Option::Target& target) {
+  return std::visit(
+      Overload{[](bool* v) -> std::string { return *v ? "true" : "false"; },
+               [](int64_t* v) { return std::to_string(*v); }, [](double* v) { return trimmed_number(*v); },
+               [](std::string* v) { return *v; }, [](std::vector<std::string>* v) { return join(*v, ","); },
+               [](const EnumVariable& v) { return v.get(v.variable); }},
+      target);
+}
+
 }  // namespace
 
 Option::Option(std::string name, Target target, std::string help, std::string group)
-    : name_(std::move(name)), help_(std::move(help)), group_(std::move(group)), target_(target) {
-  default_ = value_text();
+    : name_(std::move(name)), group_(std::move(group)) {
+  add_use("", std::move(target), std::move(help));
+}
+
+void Option::add_use(std::string alternative, Target target, std::string help) {
+  if (const auto* choice = std::get_if<EnumVariable>(&target); choice && choices_.empty())
+    choices_ = choice->names;
+  std::string initial = value_text(target);
+  uses_.push_back({std::move(alternative), std::move(target), std::move(help), std::move(initial)});
+}
+
+bool Option::belongs_to(const std::string& alternative) const {
+  return std::ranges::any_of(
+      uses_, [&](const Use& use) { return use.alternative.empty() || use.alternative == alternative; });
+}
+
+const Option::Use& Option::use(const std::string& alternative) const {
+  const auto found = std::ranges::find(uses_, alternative, &Use::alternative);
+  return found == uses_.end() ? uses_.front() : *found;
 }
 
 Option& Option::range(double low, double high) {
@@ -134,6 +160,11 @@ void Option::check_number(double value) const {
 }
 
 void Option::assign(const std::string& text, bool append) {
+  for (const Use& use : uses_) assign(use.target, text, append);
+  given_ = true;
+}
+
+void Option::assign(const Target& to, const std::string& text, bool append) const {
   if (!choices_.empty() && std::find(choices_.begin(), choices_.end(), text) == choices_.end())
     reject(text, "choose one of " + join(choices_, ", "));
   std::visit(Overload{[&](bool* target) {
@@ -157,17 +188,9 @@ void Option::assign(const std::string& text, bool append) {
                       [&](std::vector<std::string>* target) {
                         if (!append) target->clear();
                         target->push_back(text);
-                      }},
-             target_);
-  given_ = true;
-}
-
-std::string Option::value_text() const {
-  return std::visit(
-      Overload{[](bool* v) -> std::string { return *v ? "true" : "false"; },
-               [](int64_t* v) { return std::to_string(*v); }, [](double* v) { return trimmed_number(*v); },
-               [](std::string* v) { return *v; }, [](std::vector<std::string>* v) { return join(*v, ","); }},
-      target_);
+                      },
+                      [&](const EnumVariable& target) { target.set(target.variable, text); }},
+             to);
 }
 
 std::string Option::meta_text() const {
@@ -177,8 +200,9 @@ std::string Option::meta_text() const {
       Overload{[](bool*) -> std::string { return ""; }, [](int64_t*) -> std::string { return "INT"; },
                [](double*) -> std::string { return "NUMBER"; },
                [](std::string*) -> std::string { return "TEXT"; },
-               [](std::vector<std::string>*) -> std::string { return "TEXT..."; }},
-      target_);
+               [](std::vector<std::string>*) -> std::string { return "TEXT..."; },
+               [](const EnumVariable&) -> std::string { return "NAME"; }},
+      uses_.front().target);
 }
 
 std::string Option::constraint_text() const {
@@ -187,6 +211,32 @@ std::string Option::constraint_text() const {
   if (has_low) return open_low_ ? "above " + trimmed_number(low_) : trimmed_number(low_) + " or more";
   if (has_high) return fmt::format("{} or less", trimmed_number(high_));
   return "";
+}
+
+// "fast: so; ode: otherwise"; the names are left out where all alternatives have the option and mean the same.
+std::string Option::help_text(const std::vector<std::string>& all) const {
+  std::vector<std::pair<std::string, std::vector<std::string>>> meanings;
+  for (const Use& use : uses_) {
+    auto found = std::ranges::find(meanings, use.help, &decltype(meanings)::value_type::first);
+    if (found == meanings.end()) found = meanings.insert(found, {use.help, {}});
+    found->second.push_back(use.alternative);
+  }
+  if (meanings.size() == 1 && (uses_.front().alternative.empty() || uses_.size() == all.size()))
+    return uses_.front().help;
+  std::string text;
+  for (const auto& [meaning, names] : meanings)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", join(names, ", "), meaning);
+  return text;
+}
+
+// "0.02 (hmc 0.05)": the first one's, and those that differ from it.
+std::string Option::default_text() const {
+  const std::string& first = uses_.front().initial;
+  std::string others;
+  for (const Use& use : uses_)
+    if (use.initial != first)
+      others += fmt::format("{}{} {}", others.empty() ? "" : ", ", use.alternative, use.initial);
+  return others.empty() ? first : fmt::format("{} ({})", first, others);
 }
 
 OptionSet::OptionSet(std::string command, std::string summary)
@@ -204,10 +254,45 @@ OptionSet& OptionSet::example(std::string line) {
 }
 
 Option& OptionSet::add(std::string name, Option::Target target, std::string help) {
-  if (find_or_null(name)) throw std::logic_error("option declared twice: " + name);
-  options_.push_back(
-      std::unique_ptr<Option>(new Option(std::move(name), target, std::move(help), current_group_)));
+  if (const Option* known = find_or_null(name)) {
+    if (declaring_.empty() || known->belongs_to(declaring_))
+      throw std::logic_error("option declared twice: " + name);
+    auto& option = const_cast<Option&>(*known);
+    option.add_use(declaring_, std::move(target), std::move(help));
+    return option;
+  }
+  options_.push_back(std::unique_ptr<Option>(
+      new Option(std::move(name), std::move(target), std::move(help), current_group_)));
+  options_.back()->uses_.front().alternative = declaring_;
   return *options_.back();
+}
+
+OptionSet& OptionSet::alternative(std::string chooser, std::string name) {
+  chooser_ = std::move(chooser);
+  declaring_ = std::move(name);
+  alternatives_.push_back(declaring_);
+  return *this;
+}
+
+OptionSet& OptionSet::common() {
+  declaring_.clear();
+  return *this;
+}
+
+void OptionSet::choose(const std::string& name) {
+  chosen_ = name;
+  for (const auto& option : options_) {
+    if (!option->given_ || option->belongs_to(name)) continue;
+    std::vector<std::string> owners;
+    for (const auto& use : option->uses_) owners.push_back(use.alternative);
+    fail_usage(fmt::format("leave it out, or use --{} {}", chooser_, join(owners, ", ")),
+               "--{} has no meaning for --{} {}", option->name_, chooser_, name);
+  }
+}
+
+bool OptionSet::in_use(std::string_view name) const {
+  const Option* option = find_or_null(name);
+  return option && option->belongs_to(chosen_);
 }
 
 void OptionSet::accept_config() {
@@ -256,7 +341,7 @@ void OptionSet::parse(std::span<const std::string> arguments) {
         fail_usage(fmt::format("mdsm {} --help shows the usage", command_),
                    "mdsm {}: unexpected argument '{}'", command_, word);
       assignments.push_back({places[place], word});
-      if (!std::holds_alternative<std::vector<std::string>*>(places[place]->target_)) ++place;
+      if (!places[place]->is_list()) ++place;
       continue;
     }
     if (word == "--") {
@@ -272,7 +357,7 @@ void OptionSet::parse(std::span<const std::string> arguments) {
     if (option.positional_)
       fail_usage(fmt::format("give {} by its place, without --{}", option.meta_text(), name),
                  "mdsm {}: unknown option '{}'", command_, name);
-    if (std::holds_alternative<bool*>(option.target_)) {
+    if (option.is_switch()) {
       std::string value = equals == std::string::npos ? "true" : word.substr(equals + 1);
       if (bool flag = false; negated && parse_flag(value, flag)) value = flag ? "false" : "true";
       assignments.push_back({&option, value});
@@ -346,9 +431,8 @@ void OptionSet::assign_json(const std::string& key, const json& value, const std
     fail_usage("give it on the command line", "{}: '{}' is not a configuration key", where, key);
   if (value.is_null()) return;
   if (!value.is_array()) return option.assign(json_text(value), false);
-  auto* const* list = std::get_if<std::vector<std::string>*>(&option.target_);
-  if (!list) fail_usage("it takes one value", "{}: '{}' is given a list", where, key);
-  (*list)->clear();
+  if (!option.is_list()) fail_usage("it takes one value", "{}: '{}' is given a list", where, key);
+  for (const auto& use : option.uses_) std::get<std::vector<std::string>*>(use.target)->clear();
   option.given_ = true;
   for (const auto& item : value) option.assign(json_text(item), true);
 }
@@ -382,7 +466,10 @@ std::vector<std::string> OptionSet::given_names() const {
 json OptionSet::to_json() const {
   json values = json::object();
   for (const auto& option : options_)
-    if (option->saved_) std::visit([&](auto* target) { values[option->name_] = *target; }, option->target_);
+    if (option->saved_)
+      std::visit(Overload{[&](const EnumVariable& v) { values[option->name_] = v.get(v.variable); },
+                          [&](auto* target) { values[option->name_] = *target; }},
+                 option->use(chosen_).target);
   return values;
 }
 
@@ -409,10 +496,10 @@ std::string OptionSet::help() const {
       if (option->group_ != title) continue;
       std::string left = "  " + option->display_name();
       if (!option->positional_ && !option->meta_text().empty()) left += " " + option->meta_text();
+      const std::string initial = option->default_text();
       const std::string right =
-          option->help_ + (option->default_.empty() || option->default_ == "false" || option->positional_
-                               ? ""
-                               : fmt::format(" [{}]", option->default_));
+          option->help_text(alternatives_) +
+          (initial.empty() || initial == "false" || option->positional_ ? "" : fmt::format(" [{}]", initial));
       text += left.size() < 30 ? fmt::format("{:<30}{}\n", left, right)
                                : fmt::format("{}\n{:30}{}\n", left, "", right);
     }
@@ -436,7 +523,7 @@ std::string OptionSet::markdown() const {
       values.replace(at, 1, "\\|");
     if (const std::string limits = option->constraint_text(); !limits.empty()) values += " (" + limits + ")";
     text += fmt::format("| `{}` | {} | {} | {} |\n", option->display_name(), values,
-                        option->positional_ ? "" : option->default_, option->help_);
+                        option->positional_ ? "" : option->default_text(), option->help_text(alternatives_));
   }
   if (!examples_.empty()) {
     text += "\n";

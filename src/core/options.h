@@ -6,6 +6,13 @@
 //   options.group("Network").add("width", width, "channels of the first layer").range(4, 4096);
 //   options.parse({"--width", "16"});
 //
+// A variable may be a bool, a number, text, a list of text, or an enum with names (core/enum_names.h).
+//
+// Where one option chooses between alternatives that have options of their own (--sampler, --objective), each
+// alternative declares its own between alternative() and common(). Several may declare the same name, each with
+// its own variable, default and meaning; help tells whose is what, and choose() refuses what was given for
+// another alternative.
+//
 // The set keeps pointers to the variables it was given; they must outlive it.
 #pragma once
 
@@ -19,13 +26,29 @@
 #include <variant>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/files.h"
 
 namespace mdsm {
 
+// A variable of an enum type, seen as one of its names.
+struct EnumVariable {
+  void* variable = nullptr;
+  std::vector<std::string> names;
+  std::string (*get)(const void* variable) = nullptr;
+  void (*set)(void* variable, const std::string& name) = nullptr;
+};
+template <NamedEnum E>
+EnumVariable enum_variable(E& variable) {
+  return {&variable, names_in_order<E>(),
+          [](const void* from) { return std::string(to_string(*static_cast<const E*>(from))); },
+          [](void* to, const std::string& name) { *static_cast<E*>(to) = from_name<E>(name, "the value"); }};
+}
+
 class Option {
  public:
-  using Target = std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*>;
+  using Target =
+      std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*, EnumVariable>;
 
   Option& range(double low, double high = std::numeric_limits<double>::infinity());  // both ends allowed
   Option& above(double low);                                                         // low itself not allowed
@@ -37,17 +60,32 @@ class Option {
 
  private:
   friend class OptionSet;
+  // One variable, and what it means to the alternative that declared it; "" where there are none.
+  struct Use {
+    std::string alternative;
+    Target target;
+    std::string help, initial;
+  };
   Option(std::string name, Target target, std::string help, std::string group);
+  void add_use(std::string alternative, Target target, std::string help);
+  bool belongs_to(const std::string& alternative) const;
+  // That of the alternative, or the first.
+  const Use& use(const std::string& alternative) const;
   void assign(const std::string& text, bool append);
+  void assign(const Target& target, const std::string& text, bool append) const;
+  bool is_switch() const { return std::holds_alternative<bool*>(uses_.front().target); }
+  bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(uses_.front().target); }
   void check_number(double value) const;
   [[noreturn]] void reject(const std::string& value, const std::string& hint) const;
-  std::string value_text() const;
   std::string meta_text() const;
   std::string constraint_text() const;
   std::string display_name() const;
+  // all: every alternative there is.
+  std::string help_text(const std::vector<std::string>& all) const;
+  std::string default_text() const;
 
-  std::string name_, help_, group_, meta_, default_;
-  Target target_;
+  std::string name_, group_, meta_;
+  std::vector<Use> uses_;
   double low_ = -std::numeric_limits<double>::infinity(), high_ = std::numeric_limits<double>::infinity();
   bool open_low_ = false, required_ = false, positional_ = false, given_ = false, saved_ = true;
   std::vector<std::string> choices_;
@@ -69,6 +107,20 @@ class OptionSet {
   Option& add(std::string name, T& variable, std::string help) {
     return add(std::move(name), Option::Target(&variable), std::move(help));
   }
+  template <NamedEnum E>
+  Option& add(std::string name, E& variable, std::string help) {
+    return add(std::move(name), Option::Target(enum_variable(variable)), std::move(help));
+  }
+
+  // From here on options belong to the alternative `name` of the option `chooser`; until common().
+  OptionSet& alternative(std::string chooser, std::string name);
+  OptionSet& common();
+  // After parsing: values are those of this alternative. A usage error where an option was given that only
+  // other alternatives have.
+  void choose(const std::string& name);
+  // Whether the option belongs to all alternatives or to the chosen one.
+  bool in_use(std::string_view name) const;
+
   // Adds --config FILE and --set KEY=VALUE.
   void accept_config();
 
@@ -97,6 +149,8 @@ class OptionSet {
   std::string usage_line() const;
 
   std::string command_, summary_, current_group_ = "Options";
+  std::string chooser_, declaring_, chosen_;  // --sampler; the alternative being declared; the chosen one
+  std::vector<std::string> alternatives_;
   std::vector<std::string> examples_;
   std::vector<std::unique_ptr<Option>> options_;
   std::vector<std::string> config_files_, settings_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace mdsm {
+namespace mdsm::data {
 
 void Channels::read(int64_t index, std::span<float> out) const {
   std::vector<float> image(static_cast<size_t>(shape_.count()));
@@ -11,4 +11,4 @@ void Channels::read(int64_t index, std::span<float> out) const {
   std::copy_n(image.begin() + index % shape_.c * plane, plane, out.begin());
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -7,7 +7,7 @@
 
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 class Channels : public Dataset {
  public:
@@ -25,4 +25,4 @@ class Channels : public Dataset {
   Shape shape_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "data/source.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 constexpr int64_t kPixels = 3 * 32 * 32, kRecord = 1 + kPixels;
@@ -149,4 +149,4 @@ RawImages read_cifar10(const SourceRequest& request) {
   return fit(std::move(raw), request.options);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

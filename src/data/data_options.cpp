@@ -1,6 +1,6 @@
 #include "data/data_options.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 void declare_data_options(OptionSet& options, DataOptions& data, const DeclareData& which) {
   options.group("Data");
@@ -33,4 +33,4 @@ void declare_data_options(OptionSet& options, DataOptions& data, const DeclareDa
   if (which.flip) options.add("flip", data.flip, "flip images left to right at random");
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -4,7 +4,7 @@
 #include "core/options.h"
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 struct DeclareData {
   bool source = true;  // --data; a command that takes the source by place declares it itself
@@ -18,4 +18,4 @@ struct DeclareData {
 // of DataOptions is the caller's to set.
 void declare_data_options(OptionSet& options, DataOptions& data, const DeclareData& which = {});
 
-}  // namespace mdsm
+}  // namespace mdsm::data

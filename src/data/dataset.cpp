@@ -13,7 +13,7 @@
 #include "data/source.h"
 #include "data/subset.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 using Reader = RawImages (*)(const SourceRequest&);
@@ -147,4 +147,4 @@ std::unique_ptr<Dataset> open_dataset(const DataOptions& options) {
   }
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

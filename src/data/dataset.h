@@ -11,7 +11,7 @@
 
 #include "core/tensor.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 class Dataset {
  public:
@@ -51,4 +51,4 @@ struct DataOptions {
 // Reads and fits the whole source into memory (8 bits a value; floats only for float .npy).
 std::unique_ptr<Dataset> open_dataset(const DataOptions& options);
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -8,12 +8,12 @@
 #include "image/image.h"
 #include "image/raster.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 constexpr int64_t kMaxSize = 4096;
 
-uint8_t grey(uint8_t r, uint8_t g, uint8_t b) { return luma(r, g, b); }
+uint8_t grey(uint8_t r, uint8_t g, uint8_t b) { return image::luma(r, g, b); }
 float grey(float r, float g, float b) { return 0.299f * r + 0.587f * g + 0.114f * b; }
 
 void check(const RawImages& images, const DataOptions& options) {
@@ -45,12 +45,12 @@ void fit_planes(std::vector<T>& values, Shape& shape, int64_t size, Step step) {
   std::vector<T> out(static_cast<size_t>(to.count()));
   parallel_for(shape.n * shape.c, 64, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
-      const Raster<const T> source{values.data() + plane * shape.h * shape.w, shape.w, shape.h, 1};
-      const Raster<T> target{out.data() + plane * size * size, size, size, 1};
+      const image::Raster<const T> source{values.data() + plane * shape.h * shape.w, shape.w, shape.h, 1};
+      const image::Raster<T> target{out.data() + plane * size * size, size, size, 1};
       if (step == Step::resize)
-        resize_raster(source, target);
+        image::resize_raster(source, target);
       else
-        copy_centred(source, target);
+        image::copy_centred(source, target);
     }
   });
   values = std::move(out);
@@ -98,4 +98,4 @@ RawImages fit(RawImages images, const DataOptions& options) {
   return images;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -6,10 +6,10 @@
 #include "data/source.h"
 #include "image/raster.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
-std::vector<uint8_t> planes_of(const Image& image) {
+std::vector<uint8_t> planes_of(const image::Image& image) {
   std::vector<uint8_t> planes(image.pixels.size());
   const int64_t plane = image.width * image.height;
   for (int64_t p = 0; p < plane; ++p)
@@ -20,7 +20,7 @@ std::vector<uint8_t> planes_of(const Image& image) {
 
 }  // namespace
 
-Fitting::Fitting(const Image& picture, const Shape& network, const DataOptions& options,
+Fitting::Fitting(const image::Image& picture, const Shape& network, const DataOptions& options,
                  const std::string& name)
     : network_(network.with_n(1)),
       steps_(options),
@@ -55,19 +55,19 @@ Fitting::Fitting(const Image& picture, const Shape& network, const DataOptions& 
                network.c);
 }
 
-void Fitting::check_picture(const Image& picture) const {
+void Fitting::check_picture(const image::Image& picture) const {
   if (Size{picture.width, picture.height} != picture_)
     fail("leave the files alone while they are worked on", "{}: {}x{} pixels where {}x{} were expected",
          name_, picture.width, picture.height, picture_.width, picture_.height);
 }
 
-std::vector<float> Fitting::fit(const Image& picture) const {
+std::vector<float> Fitting::fit(const image::Image& picture) const {
   check_picture(picture);
   RawImages raw;
   raw.shape = {1, picture.channels, picture.height, picture.width};
   raw.values = planes_of(picture);
   raw.from = name_;
-  const RawImages fitted = mdsm::fit(std::move(raw), steps_);
+  const RawImages fitted = data::fit(std::move(raw), steps_);
   std::vector<float> values;
   for (const uint8_t value : std::get<std::vector<uint8_t>>(fitted.values))
     values.push_back(static_cast<float>(value) / 255.0f);
@@ -81,7 +81,7 @@ std::vector<uint8_t> Fitting::fit_hidden(std::span<const uint8_t> hidden) const 
   raw.from = name_;
   DataOptions steps = steps_;
   steps.colour = "keep";
-  const RawImages fitted = mdsm::fit(std::move(raw), steps);
+  const RawImages fitted = data::fit(std::move(raw), steps);
   // The filter's weights are positive, so the sum is 0 exactly where no hidden pixel has a part.
   std::vector<uint8_t> out;
   for (const float part : std::get<std::vector<float>>(fitted.values)) out.push_back(part > 0 ? 1 : 0);
@@ -98,31 +98,31 @@ bool Fitting::covers(std::span<const uint8_t> hidden) const {
   return true;
 }
 
-Image Fitting::coloured(const Image& picture) const {
+image::Image Fitting::coloured(const image::Image& picture) const {
   check_picture(picture);
-  return network_.c == 1 ? to_grey(picture) : to_rgb(picture);
+  return network_.c == 1 ? image::to_grey(picture) : image::to_rgb(picture);
 }
 
-Image Fitting::put_back(std::span<const float> result, const Image& picture) const {
-  Image out = coloured(picture);
+image::Image Fitting::put_back(std::span<const float> result, const image::Image& picture) const {
+  image::Image out = coloured(picture);
   Tensor middle({1, network_.c, resized_.height, resized_.width});
   Tensor part({1, network_.c, cropped_.height, cropped_.width});
   for (int64_t c = 0; c < network_.c; ++c) {
-    const Raster<const float> plane{result.data() + c * network_.h * network_.w, network_.w, network_.h, 1};
+    const image::Raster<const float> plane{result.data() + c * network_.h * network_.w, network_.w, network_.h, 1};
     float* inner = middle.data() + c * resized_.height * resized_.width;
     float* outer = part.data() + c * cropped_.height * cropped_.width;
-    copy_centred<float>(plane, {inner, resized_.width, resized_.height, 1});
+    image::copy_centred<float>(plane, {inner, resized_.width, resized_.height, 1});
     for (int64_t i = 0; i < resized_.height * resized_.width; ++i)
       inner[i] = std::clamp(inner[i], 0.0f, 1.0f);
-    const Raster<const float> source{inner, resized_.width, resized_.height, 1};
-    const Raster<float> target{outer, cropped_.width, cropped_.height, 1};
+    const image::Raster<const float> source{inner, resized_.width, resized_.height, 1};
+    const image::Raster<float> target{outer, cropped_.width, cropped_.height, 1};
     if (resized_ == cropped_)
-      copy_centred(source, target);
+      image::copy_centred(source, target);
     else
-      resize_raster(source, target);
+      image::resize_raster(source, target);
   }
-  const Image piece = to_image(part);
-  copy_centred<uint8_t>({piece.pixels.data(), piece.width, piece.height, piece.channels},
+  const image::Image piece = image::to_image(part);
+  image::copy_centred<uint8_t>({piece.pixels.data(), piece.width, piece.height, piece.channels},
                         {out.pixels.data(), out.width, out.height, out.channels});
   return out;
 }
@@ -135,4 +135,4 @@ std::string Fitting::text() const {
   return steps.empty() ? "" : fmt::format("{}x{}{}", picture_.width, picture_.height, steps);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -10,16 +10,16 @@
 #include "data/dataset.h"
 #include "image/image.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 class Fitting {
  public:
   // network: shape of the network's images. Usage errors where the options lead to another shape. `name` is
   // for messages.
-  Fitting(const Image& picture, const Shape& network, const DataOptions& options, const std::string& name);
+  Fitting(const image::Image& picture, const Shape& network, const DataOptions& options, const std::string& name);
 
   // (C,H,W) in [0,1], of the picture or of another one of its size.
-  std::vector<float> fit(const Image& picture) const;
+  std::vector<float> fit(const image::Image& picture) const;
   // hidden: 1 for each pixel of the picture (H x W) that must not be seen. Gives 1 for each pixel of the
   // network (H x W) that a hidden one has any part in.
   std::vector<uint8_t> fit_hidden(std::span<const uint8_t> hidden) const;
@@ -28,9 +28,9 @@ class Fitting {
   bool covers(std::span<const uint8_t> hidden) const;
 
   // The picture in the network's colours with the fitted part replaced by result (C,H,W).
-  Image put_back(std::span<const float> result, const Image& picture) const;
+  image::Image put_back(std::span<const float> result, const image::Image& picture) const;
   // The picture in the network's colours.
-  Image coloured(const Image& picture) const;
+  image::Image coloured(const image::Image& picture) const;
 
   // How it was fitted, for people: "640x480, resized to 32x32"; empty where nothing was to do.
   std::string text() const;
@@ -40,7 +40,7 @@ class Fitting {
     int64_t width = 0, height = 0;
     bool operator==(const Size&) const = default;
   };
-  void check_picture(const Image& picture) const;
+  void check_picture(const image::Image& picture) const;
 
   Shape network_;
   DataOptions steps_;                 // crop, resize, pad and colour with nothing left open
@@ -48,4 +48,4 @@ class Fitting {
   std::string name_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 PixelBox parse_box(const std::string& text, const std::string& option) {
   int64_t values[4] = {};
@@ -27,12 +27,12 @@ PixelBox parse_box(const std::string& text, const std::string& option) {
   return box;
 }
 
-HiddenPixels hidden_by_mask(const Image& mask, const std::string& mask_name, int64_t width, int64_t height,
+HiddenPixels hidden_by_mask(const image::Image& mask, const std::string& mask_name, int64_t width, int64_t height,
                             const std::string& name) {
   if (mask.width != width || mask.height != height)
     fail("give a mask of the picture's own size", "{}: a mask of {}x{} pixels for {} of {}x{}", mask_name,
          mask.width, mask.height, name, width, height);
-  const Image grey = to_grey(mask);
+  const image::Image grey = image::to_grey(mask);
   HiddenPixels hidden;
   for (const uint8_t value : grey.pixels) hidden.push_back(value >= 128 ? 1 : 0);
   if (std::ranges::find(hidden, 1) == hidden.end())
@@ -57,11 +57,11 @@ HiddenPixels hidden_by_chance(double share, uint64_t seed, uint64_t index, int64
   return hidden;
 }
 
-void blacken(Image& picture, const HiddenPixels& hidden) {
+void blacken(image::Image& picture, const HiddenPixels& hidden) {
   for (size_t i = 0; i < hidden.size(); ++i)
     if (hidden[i])
       std::fill_n(picture.pixels.begin() + static_cast<int64_t>(i) * picture.channels, picture.channels,
                   uint8_t{0});
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

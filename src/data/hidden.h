@@ -7,7 +7,7 @@
 
 #include "image/image.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 // 1 = hidden, one value a pixel (H x W); all channels of a pixel are hidden together.
 using HiddenPixels = std::vector<uint8_t>;
@@ -19,13 +19,13 @@ PixelBox parse_box(const std::string& text, const std::string& option);  // "x,y
 
 // All throw when the result does not fit a picture of width x height; `name` is the picture's, for messages.
 // White (128 and above) is hidden, black is known.
-HiddenPixels hidden_by_mask(const Image& mask, const std::string& mask_name, int64_t width, int64_t height,
+HiddenPixels hidden_by_mask(const image::Image& mask, const std::string& mask_name, int64_t width, int64_t height,
                             const std::string& name);
 HiddenPixels hidden_by_box(const PixelBox& box, int64_t width, int64_t height, const std::string& name);
 // Every pixel with probability `share`; a picture's index names its stream.
 HiddenPixels hidden_by_chance(double share, uint64_t seed, uint64_t index, int64_t width, int64_t height);
 
 // Hidden pixels become 0 in all channels, whatever they were.
-void blacken(Image& picture, const HiddenPixels& hidden);
+void blacken(image::Image& picture, const HiddenPixels& hidden);
 
-}  // namespace mdsm
+}  // namespace mdsm::data

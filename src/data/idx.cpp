@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "data/source.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 constexpr int64_t kMaxCount = int64_t{1} << 31, kMaxSize = 4096;
@@ -153,4 +153,4 @@ RawImages read_idx_unfitted(const SourceRequest& request) {
 
 RawImages read_idx(const SourceRequest& request) { return fit(read_idx_unfitted(request), request.options); }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -11,7 +11,7 @@
 #include "data/source.h"
 #include "image/image.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 fs::path split_root(const SourceRequest& request) {
@@ -42,7 +42,7 @@ void label_by_folder(RawImages& raw, const std::vector<fs::path>& files) {
 // One image, fitted on its own; the padding of 28 to 32 pixels waits until all are known to be of one size.
 RawImages read_one(const fs::path& path, DataOptions options) {
   if (options.pad < 0) options.pad = 0;
-  const Image image = read_image(path);
+  const image::Image image = image::read_image(path);
   RawImages raw;
   raw.shape = {1, image.channels, image.height, image.width};
   raw.from = path.string();
@@ -127,4 +127,4 @@ RawImages read_folder(const SourceRequest& request) {
   return fit(std::move(raw), rest);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

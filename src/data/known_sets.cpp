@@ -5,7 +5,7 @@
 
 #include "data/source.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 const std::vector<KnownSet>& known_sets() {
   static const std::vector<KnownSet> sets = {
@@ -69,4 +69,4 @@ std::optional<fs::path> locate(const KnownSet& set) {
   return std::nullopt;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

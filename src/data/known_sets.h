@@ -7,7 +7,7 @@
 
 #include "core/files.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 struct KnownSet {
   std::string name;
@@ -26,4 +26,4 @@ std::vector<fs::path> search_folders(const KnownSet& set);
 // The first of them that holds the set's files.
 std::optional<fs::path> locate(const KnownSet& set);
 
-}  // namespace mdsm
+}  // namespace mdsm::data

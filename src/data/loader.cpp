@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 void flip_rows(std::span<float> image, int64_t width) {
@@ -85,4 +85,4 @@ Tensor Loader::make_batch(int64_t step) {
   return batch;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

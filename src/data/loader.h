@@ -14,7 +14,7 @@
 #include "core/tensor.h"
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 struct LoaderOptions {
   int64_t batch = 128;
@@ -52,4 +52,4 @@ class Loader {
   std::thread thread_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::data

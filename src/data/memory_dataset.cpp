@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 constexpr std::array<float, 256> kUnit = [] {
@@ -42,4 +42,4 @@ int MemoryDataset::label(int64_t index) const {
   return images_.labels.empty() ? -1 : images_.labels[static_cast<size_t>(index)];
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -6,7 +6,7 @@
 
 #include "data/source.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 class MemoryDataset : public Dataset {
  public:
@@ -27,4 +27,4 @@ class MemoryDataset : public Dataset {
   std::string description_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::data

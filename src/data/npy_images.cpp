@@ -1,9 +1,9 @@
 // Images in one .npy array: uint8, or floats in [0,1]; N,H,W or N,C,H,W or N,H,W,C.
 #include "core/error.h"
-#include "core/npy.h"
+#include "io/npy.h"
 #include "data/source.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 // The channels are the shorter of the axes 1 and 3; where they are equal, axis 1.
@@ -42,7 +42,7 @@ void check_range(const std::vector<float>& values, const Shape& s, const std::st
 
 RawImages read_npy_images(const SourceRequest& request) {
   const std::string name = request.path.string();
-  NpyArray array = read_npy(request.path);
+  io::NpyArray array = io::read_npy(request.path);
   RawImages raw;
   raw.shape = shape_of(array.shape, name);
   raw.from = name;
@@ -60,4 +60,4 @@ RawImages read_npy_images(const SourceRequest& request) {
   return fit(std::move(raw), request.options);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "data/source.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 void add_file(Pictures& pictures, std::vector<fs::path>& files, const fs::path& file, const fs::path& name) {
@@ -54,7 +54,7 @@ Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit) {
     pictures.labels.resize(static_cast<size_t>(limit));
   }
   check_different(pictures);
-  pictures.read = [files](size_t i) { return read_image((*files)[i]); };
+  pictures.read = [files](size_t i) { return image::read_image((*files)[i]); };
   return pictures;
 }
 
@@ -71,9 +71,9 @@ Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& 
   pictures.read = [dataset, shape](size_t i) {
     Tensor one(shape);
     dataset->read(static_cast<int64_t>(i), one.values());
-    return to_image(one);
+    return image::to_image(one);
   };
   return pictures;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

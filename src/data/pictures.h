@@ -10,12 +10,12 @@
 #include "data/dataset.h"
 #include "image/image.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 struct Pictures {
   std::vector<fs::path> names;      // for outputs: relative, without extension, all different
   std::vector<std::string> labels;  // for messages: where each comes from
-  std::function<Image(size_t)> read;
+  std::function<image::Image(size_t)> read;
 
   size_t size() const { return names.size(); }
 };
@@ -27,4 +27,4 @@ Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit = 0)
 // The images of a data set (1 or 3 channels) as 8-bit pictures, named by the set and their number.
 Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& options);
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -10,7 +10,7 @@
 #include "core/files.h"
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 struct RawImages {
   Shape shape;                                                    // n images
@@ -55,4 +55,4 @@ std::vector<fs::path> image_files(const fs::path& root);
 // 0 .. 9 as names.
 std::vector<std::string> digit_names();
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -4,7 +4,7 @@
 #include "core/threads.h"
 #include "data/source.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 RawImages read_stacked_mnist(const SourceRequest& request) {
   SourceRequest whole = request;
@@ -36,4 +36,4 @@ RawImages read_stacked_mnist(const SourceRequest& request) {
   return fit(std::move(raw), request.options);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

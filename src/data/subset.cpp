@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 constexpr uint64_t kSubset = uint64_t{1} << 62;  // a stream apart from those of epochs and other shuffles
@@ -50,4 +50,4 @@ HeldOut hold_out(std::shared_ptr<const Dataset> whole, double share, uint64_t se
           std::make_shared<Subset>(whole, std::vector<uint32_t>(order.begin(), middle), note(count))};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -5,7 +5,7 @@
 
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 class Subset : public Dataset {
  public:
@@ -38,4 +38,4 @@ struct HeldOut {
 };
 HeldOut hold_out(std::shared_ptr<const Dataset> whole, double share, uint64_t seed);
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -5,7 +5,7 @@
 
 #include "core/threads.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 struct ChannelSums {
@@ -60,11 +60,11 @@ DatasetSummary summarise(const Dataset& dataset) {
   return summary;
 }
 
-Image contact_sheet(const Dataset& dataset, int64_t columns, int64_t rows, int64_t scale) {
+image::Image contact_sheet(const Dataset& dataset, int64_t columns, int64_t rows, int64_t scale) {
   const int64_t shown = std::min(columns * rows, dataset.size());
   Tensor images(dataset.image_shape().with_n(shown));
   for (int64_t i = 0; i < shown; ++i) dataset.read(i * dataset.size() / shown, images.view().image(i));
-  return grid(images, columns, scale);
+  return image::grid(images, columns, scale);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

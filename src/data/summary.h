@@ -7,7 +7,7 @@
 #include "data/dataset.h"
 #include "image/image.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 struct DatasetSummary {
   int64_t count = 0;
@@ -21,6 +21,6 @@ DatasetSummary summarise(const Dataset& dataset);
 
 // columns x rows images taken at even distances over the whole set (which is often sorted by class); fewer
 // where the set is smaller.
-Image contact_sheet(const Dataset& dataset, int64_t columns, int64_t rows, int64_t scale);
+image::Image contact_sheet(const Dataset& dataset, int64_t columns, int64_t rows, int64_t scale);
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "data/source.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 constexpr int64_t kMaxSize = 4096;
@@ -182,4 +182,4 @@ RawImages read_svhn(const SourceRequest& request) {
   return fit(std::move(raw), request.options);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 namespace {
 
 struct Comparison {
@@ -32,8 +32,8 @@ Comparison compare_values(std::span<const float> a, std::span<const float> b) {
 // 0 when both are exactly zero; infinity when only the reference is.
 double relative(double difference, double scale) { return difference == 0 ? 0 : difference / scale; }
 
-std::vector<float> read_state(const Engine& engine, StateVector which) {
-  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
+std::vector<float> read_state(const TrainableEnergy& engine, StateVector which) {
+  std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
   engine.read(which, values);
   return values;
 }
@@ -50,13 +50,13 @@ constexpr std::pair<StateVector, const char*> kStepped[] = {{StateVector::adam_m
 
 }  // namespace
 
-CheckEngine::CheckEngine(std::unique_ptr<Engine> tested, std::unique_ptr<Engine> reference,
+CheckEngine::CheckEngine(std::unique_ptr<TrainableEnergy> tested, std::unique_ptr<TrainableEnergy> reference,
                          CheckTolerance tolerance)
-    : Engine(tested->spec(), BowlAdded::inside),
+    : TrainableEnergy(tested->spec()),
       tested_(std::move(tested)),
       reference_(std::move(reference)),
       tolerance_(tolerance),
-      layout_(parameter_layout(spec())) {
+      layout_(network::parameter_layout(spec())) {
   if (!(tested_->spec() == reference_->spec()))
     fail("this is a bug in the caller", "the two engines to compare hold different networks");
 }
@@ -98,7 +98,7 @@ void CheckEngine::compare_energies(std::span<const float> tested, std::span<cons
 void CheckEngine::compare_gradients(std::span<const float> a, std::span<const float> b) {
   constexpr double kShare = 1e-2;
   const double even = compare_values(b, b).reference / std::sqrt(static_cast<double>(b.size()));
-  for (const ParameterInfo& info : layout_) {
+  for (const network::ParameterInfo& info : layout_) {
     const auto part = [&](std::span<const float> all) {
       return all.subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.count));
     };
@@ -182,4 +182,4 @@ void CheckEngine::write_impl(StateVector which, std::span<const float> values) {
   reference_->write(which, values);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

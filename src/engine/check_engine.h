@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/trainable_energy.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 
 struct Difference {
   std::string what;     // "energy", "grad_x", "residual", "gradient", "gradient of rb1.conv_1.conv.weight"
@@ -26,9 +26,9 @@ struct CheckTolerance {
   double step = 1e-6;       // weights and optimiser state after a step from the same gradient
 };
 
-class CheckEngine : public Engine {
+class CheckEngine : public TrainableEnergy {
  public:
-  CheckEngine(std::unique_ptr<Engine> tested, std::unique_ptr<Engine> reference,
+  CheckEngine(std::unique_ptr<TrainableEnergy> tested, std::unique_ptr<TrainableEnergy> reference,
               CheckTolerance tolerance = {});
 
   std::string name() const override;
@@ -57,11 +57,11 @@ class CheckEngine : public Engine {
   void record(const Difference& difference);
   void compare_gradients(std::span<const float> tested, std::span<const float> reference);
 
-  std::unique_ptr<Engine> tested_, reference_;
+  std::unique_ptr<TrainableEnergy> tested_, reference_;
   CheckTolerance tolerance_;
-  std::vector<ParameterInfo> layout_;
+  std::vector<network::ParameterInfo> layout_;
   std::vector<Difference> worst_;
   bool throwing_ = true;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

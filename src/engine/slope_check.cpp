@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 namespace {
 
 double norm(std::span<const float> values) {
@@ -41,7 +41,7 @@ Difference slope_difference(const std::string& what, double length, double slope
 // 2 <x - noisy, d> + ‖d‖² with d = sigma0² grad_x. The rounding of ‖x - noisy‖² would hide the change.
 class ObjectiveAlongGradient {
  public:
-  ObjectiveAlongGradient(Engine& engine, ConstTensorView x, ConstTensorView noisy,
+  ObjectiveAlongGradient(TrainableEnergy& engine, ConstTensorView x, ConstTensorView noisy,
                          std::span<const float> weight)
       : engine_(engine), x_(x), noisy_(noisy), weight_(weight), grad_x_(x.shape), energy_(weight.size()) {
     start_ = state(StateVector::weights);
@@ -83,7 +83,7 @@ class ObjectiveAlongGradient {
  private:
   template <class Body>
   void for_each_value(const Body& body) const {
-    const double scale = engine_.spec().sigma0 * engine_.spec().sigma0;
+    const double scale = engine_.sigma0() * engine_.sigma0();
     const auto x = x_.values(), noisy = noisy_.values(), grad_x = grad_x_.values();
     const auto per_image = static_cast<size_t>(x_.shape.per_image());
     for (size_t k = 0; k < x.size(); ++k)
@@ -91,12 +91,12 @@ class ObjectiveAlongGradient {
            static_cast<double>(x[k]) - static_cast<double>(noisy[k]), scale * static_cast<double>(grad_x[k]));
   }
   std::vector<float> state(StateVector which) const {
-    std::vector<float> values(static_cast<size_t>(parameter_count(engine_.spec())));
+    std::vector<float> values(static_cast<size_t>(network::parameter_count(engine_.spec())));
     engine_.read(which, values);
     return values;
   }
 
-  Engine& engine_;
+  TrainableEnergy& engine_;
   ConstTensorView x_, noisy_;
   std::span<const float> weight_;
   Tensor grad_x_;
@@ -106,7 +106,7 @@ class ObjectiveAlongGradient {
 
 }  // namespace
 
-Difference input_slope(Engine& engine, ConstTensorView x, double tolerance) {
+Difference input_slope(EnergyModel& engine, ConstTensorView x, double tolerance) {
   Tensor grad_x(x.shape), moved(x.shape.with_n(1));
   std::vector<float> energy(static_cast<size_t>(x.shape.n));
   engine.energy_and_gradient(x, energy, grad_x);
@@ -129,7 +129,7 @@ Difference input_slope(Engine& engine, ConstTensorView x, double tolerance) {
   return worst;
 }
 
-Difference objective_slope(Engine& engine, ConstTensorView x, ConstTensorView noisy,
+Difference objective_slope(TrainableEnergy& engine, ConstTensorView x, ConstTensorView noisy,
                            std::span<const float> weight, double tolerance) {
   ObjectiveAlongGradient along(engine, x, noisy, weight);
   const double slope = central_slope(std::ref(along), along.step());
@@ -138,4 +138,4 @@ Difference objective_slope(Engine& engine, ConstTensorView x, ConstTensorView no
                           "");
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

@@ -5,14 +5,14 @@
 
 #include "engine/check_engine.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 
 // Length of grad_x against the slope of E along it; the worst image.
-Difference input_slope(Engine& engine, ConstTensorView x, double tolerance);
+Difference input_slope(EnergyModel& model, ConstTensorView x, double tolerance);
 
 // Length of the parameter gradient against the slope of the objective along it. Leaves weights and gradient
 // as they were.
-Difference objective_slope(Engine& engine, ConstTensorView x, ConstTensorView noisy,
+Difference objective_slope(TrainableEnergy& engine, ConstTensorView x, ConstTensorView noisy,
                            std::span<const float> weight, double tolerance);
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

@@ -1,7 +1,7 @@
 // The border between the program and libmdsm_torch.so, the only part linked with LibTorch. The program opens
 // the module with dlopen when the torch or check engine is asked for and calls these functions by name.
 //
-// The module carries its own hidden copy of the few parts of core and model it needs, so it works under any
+// The module carries its own hidden copy of the few parts it needs, so it works under any
 // host program; state that must not exist twice (the number of threads) is handed over. Error crosses the
 // border as itself: libstdc++ compares exception types by name.
 #pragma once
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/trainable_energy.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 
 constexpr const char* kTorchModuleFile = "libmdsm_torch.so";
 
@@ -33,20 +33,11 @@ class TorchScript {
 extern "C" {
 // mdsm_make_torch_engine: a new engine (owned by the caller) on "cpu", "cuda" or "cuda:K"; `threads` is asked
 // before every computation. Throws Error when the device is not there.
-using MakeTorchEngine = Engine*(const Parameters& parameters, const std::string& device, int (*threads)());
+using MakeTorchEngine = TrainableEnergy*(const network::Parameters& parameters, const std::string& device, int (*threads)());
 // mdsm_torch_version: "1.13.1, CPU" or "2.4.0, CPU and 2 CUDA devices"
 using TorchVersion = std::string();
 // mdsm_load_torch_script: the network of the file (owned by the caller) on a device, as above.
 using LoadTorchScript = TorchScript*(const std::string& path, const std::string& device, int (*threads)());
 }
 
-// Opens the module (once) and makes an engine; a missing module or LibTorch is a clear error.
-std::unique_ptr<Engine> make_torch_engine(const Parameters& parameters, const std::string& device);
-// The same for a network in a TorchScript file.
-std::unique_ptr<TorchScript> load_torch_script(const std::string& path, const std::string& device);
-// Opens the module, which takes a noticeable part of a second.
-std::string torch_version();
-// True when the module file is installed beside the program; does not load it.
-bool torch_module_present();
-
-}  // namespace mdsm
+}  // namespace mdsm::engine

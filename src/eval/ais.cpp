@@ -9,7 +9,7 @@
 #include "sample/schedule.h"
 #include "sample/transition.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 constexpr double kSmoothing = 0.02;  // of the path: the window over which pilot steps are averaged
@@ -19,7 +19,7 @@ constexpr int64_t kWarmUp = 30;      // transitions of pilot chains before they 
 // evaluation.
 class PathChains {
  public:
-  PathChains(BridgeEngine& bridge, AisBatch& batch)
+  PathChains(Bridge& bridge, AisBatch& batch)
       : bridge_(bridge),
         batch_(batch),
         transition_(bridge, batch.x.shape()),
@@ -69,9 +69,9 @@ class PathChains {
   }
 
  private:
-  BridgeEngine& bridge_;
+  Bridge& bridge_;
   AisBatch& batch_;
-  HmcTransition transition_;
+  sample::HmcTransition transition_;
   Tensor grad_x_, target_gradient_;
   std::vector<float> energy_, target_energy_;
 };
@@ -129,7 +129,7 @@ std::vector<double> linear_betas(int64_t distributions) {
 }
 
 std::vector<double> parse_betas(const std::string& text, const std::string& name) {
-  std::vector<double> betas = parse_schedule(text, name, "beta");
+  std::vector<double> betas = sample::parse_schedule(text, name, "beta");
   for (size_t i = 0; i < betas.size(); ++i) {
     if (betas[i] > 1) fail("write numbers from 0 to 1", "{}: a beta of {}", name, betas[i]);
     if (i > 0 && betas[i] <= betas[i - 1])
@@ -140,8 +140,8 @@ std::vector<double> parse_betas(const std::string& text, const std::string& name
   return betas;
 }
 
-AisBatch forward_batch(const BridgeEngine& bridge, std::vector<uint64_t> seeds) {
-  Tensor x(bridge.spec().input(static_cast<int64_t>(seeds.size())));
+AisBatch forward_batch(const Bridge& bridge, std::vector<uint64_t> seeds) {
+  Tensor x(bridge.images(static_cast<int64_t>(seeds.size())));
   for (int64_t i = 0; i < x.shape().n; ++i)
     bridge.reference().sample(seeds[static_cast<size_t>(i)], x.view().image(i));
   return empty_batch(Direction::forward, std::move(x), std::move(seeds));
@@ -151,7 +151,7 @@ AisBatch reverse_batch(Tensor start, std::vector<uint64_t> seeds) {
   return empty_batch(Direction::reverse, std::move(start), std::move(seeds));
 }
 
-void anneal(BridgeEngine& bridge, std::span<const double> betas, std::span<const double> eps,
+void anneal(Bridge& bridge, std::span<const double> betas, std::span<const double> eps,
             const AisOptions& options, AisBatch& batch, const AisObserver& observer) {
   check_betas(betas);
   const auto total = static_cast<int64_t>(betas.size()) - 1;
@@ -175,14 +175,14 @@ void anneal(BridgeEngine& bridge, std::span<const double> betas, std::span<const
   }
 }
 
-std::vector<double> pilot_steps(BridgeEngine& bridge, std::span<const double> betas,
+std::vector<double> pilot_steps(Bridge& bridge, std::span<const double> betas,
                                 const AisOptions& options, AisBatch batch,
                                 const std::function<bool(int64_t)>& done) {
   check_betas(betas);
   const auto total = static_cast<int64_t>(betas.size()) - 1;
   PathChains chains(bridge, batch);
   const size_t n = batch.seeds.size();
-  std::vector<StepSize> sizes(n, StepSize(options.eps, options.target));
+  std::vector<sample::StepSize> sizes(n, sample::StepSize(options.eps, options.target));
   std::vector<double> steps(n), tried(static_cast<size_t>(total));  // tried: mean logarithms
   const auto visit = [&](int64_t k, int64_t number, auto adapt) {
     for (size_t i = 0; i < n; ++i) steps[i] = sizes[i].value();
@@ -196,10 +196,10 @@ std::vector<double> pilot_steps(BridgeEngine& bridge, std::span<const double> be
   };
   const bool forward = batch.direction == Direction::forward;
   // The first guess may be far off: some transitions where the way begins.
-  for (int64_t i = 0; i < kWarmUp; ++i) visit(forward ? 1 : total, total + 1 + i, &StepSize::learn);
+  for (int64_t i = 0; i < kWarmUp; ++i) visit(forward ? 1 : total, total + 1 + i, &sample::StepSize::learn);
   for (int64_t i = 0; i < total; ++i) {
     const int64_t k = forward ? i + 1 : total - i;
-    tried[static_cast<size_t>(k) - 1] = visit(k, k, &StepSize::follow);
+    tried[static_cast<size_t>(k) - 1] = visit(k, k, &sample::StepSize::follow);
     if (done && !done(i + 1)) break;
   }
   std::vector<double> eps = smoothed(tried);
@@ -207,4 +207,4 @@ std::vector<double> pilot_steps(BridgeEngine& bridge, std::span<const double> be
   return eps;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -16,7 +16,7 @@
 
 #include "eval/bridge.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 // beta_0 = 0 < beta_1 < ... < beta_K = 1.
 std::vector<double> exponential_betas(int64_t distributions, double first = 1e-4);  // beta_1 = first
@@ -45,7 +45,7 @@ struct AisBatch {
 };
 
 // Chains at the reference, or at the images given.
-AisBatch forward_batch(const BridgeEngine& bridge, std::vector<uint64_t> seeds);
+AisBatch forward_batch(const Bridge& bridge, std::vector<uint64_t> seeds);
 AisBatch reverse_batch(Tensor start, std::vector<uint64_t> seeds);
 
 // Told after every transition: the number of the distribution (1..K), the accepted share, and the mean of
@@ -57,14 +57,14 @@ struct AisStep {
 using AisObserver = std::function<bool(const AisBatch&, const AisStep&)>;
 
 // Carries the batch to its end, or until the observer stops it. eps: (K) leapfrog steps.
-void anneal(BridgeEngine& bridge, std::span<const double> betas, std::span<const double> eps,
+void anneal(Bridge& bridge, std::span<const double> betas, std::span<const double> eps,
             const AisOptions& options, AisBatch& batch, const AisObserver& observer);
 
 // Leapfrog step for each of the K distributions: the chains of the batch, which are used up, go all the way,
 // each adapting its own step; their mean (of logarithms, smoothed along the path) is what comes back. `done`
 // is told the transitions made and may stop the work by returning false.
-std::vector<double> pilot_steps(BridgeEngine& bridge, std::span<const double> betas,
+std::vector<double> pilot_steps(Bridge& bridge, std::span<const double> betas,
                                 const AisOptions& options, AisBatch batch,
                                 const std::function<bool(int64_t)>& done = {});
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -4,9 +4,9 @@
 #include <chrono>
 
 #include "core/error.h"
-#include "model/safetensors.h"
+#include "io/safetensors.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 using nlohmann::json;
@@ -46,7 +46,7 @@ bool fits(const AisChains& chains, size_t distributions) {
 
 }  // namespace
 
-AisRun::AisRun(BridgeEngine& bridge, AisPlan plan, Starts starts, json parameters, fs::path state)
+AisRun::AisRun(Bridge& bridge, AisPlan plan, Starts starts, json parameters, fs::path state)
     : bridge_(bridge),
       plan_(std::move(plan)),
       starts_(std::move(starts)),
@@ -166,14 +166,14 @@ void AisRun::save() const {
                        {"log_weight", batch_.log_weight},
                        {"accepted", batch_.accepted},
                        {"start_energy", batch_.start_energy}}}};
-  std::vector<NamedTensor> tensors;  // none between batches
+  std::vector<io::NamedTensor> tensors;  // none between batches
   const Shape& s = batch_.x.shape();
   if (!batch_.seeds.empty()) tensors.push_back({"x", {s.n, s.c, s.h, s.w}, batch_.x.values()});
-  write_safetensors(state_, tensors, {{"parameters", parameters_.dump()}, {"state", head.dump()}});
+  io::write_safetensors(state_, tensors, {{"parameters", parameters_.dump()}, {"state", head.dump()}});
 }
 
 void AisRun::resume() {
-  const SafetensorsFile file(state_);
+  const io::SafetensorsFile file(state_);
   const auto text = [&](const char* key) {
     const auto found = file.metadata().find(key);
     if (found == file.metadata().end()) fail_damaged(state_, fmt::format("no {}", key));
@@ -202,7 +202,7 @@ void AisRun::resume() {
     fail_damaged(state_, error.what());
   }
   const size_t n = batch_.seeds.size(), k = static_cast<size_t>(plan_.distributions());
-  const Shape shape = bridge_.spec().input(static_cast<int64_t>(n));
+  const Shape shape = bridge_.images(static_cast<int64_t>(n));
   const auto* entry = file.find("x");
   const bool at_work = batch_.done > 0 && batch_.done <= plan_.distributions() &&
                        batch_.start_energy.size() == n && entry &&
@@ -216,4 +216,4 @@ void AisRun::resume() {
   std::ranges::copy(file.read(*entry), batch_.x.data());
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

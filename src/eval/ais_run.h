@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "eval/ais.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct AisPlan {
   std::vector<double> betas;
@@ -36,7 +36,7 @@ class AisRun {
   using Starts = std::function<Tensor(int64_t first, int64_t count)>;
 
   // parameters: all that the result depends on; a checkpoint of others is refused. state may be empty: none.
-  AisRun(BridgeEngine& bridge, AisPlan plan, Starts starts, nlohmann::json parameters, fs::path state);
+  AisRun(Bridge& bridge, AisPlan plan, Starts starts, nlohmann::json parameters, fs::path state);
 
   void resume();  // reads the checkpoint; throws when it is missing, damaged or of other parameters
 
@@ -67,7 +67,7 @@ class AisRun {
   int64_t work_done() const;
   void save() const;
 
-  BridgeEngine& bridge_;
+  Bridge& bridge_;
   AisPlan plan_;
   Starts starts_;
   nlohmann::json parameters_;
@@ -77,4 +77,4 @@ class AisRun {
   AisBatch batch_;  // at work; none when it has no seeds
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

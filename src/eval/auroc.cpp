@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "eval/mean.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 constexpr double kNormal95 = 1.959963984540054, kTail = 0.025;
@@ -91,4 +91,4 @@ std::vector<RocPoint> roc_curve(std::span<const double> inside, std::span<const 
   return curve;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

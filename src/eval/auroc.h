@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct Auroc {
   double area = 0;  // P(outlier scores higher) + P(equal)/2
@@ -28,4 +28,4 @@ struct RocPoint {
 // From (0,0) to (1,1), a point for every threshold that matters.
 std::vector<RocPoint> roc_curve(std::span<const double> inside, std::span<const double> outside);
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -9,11 +9,11 @@
 #include "eval/mean.h"
 #include "sample/sampler.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 template <class Body>
-void for_images(const Dataset& images, Body body) {
+void for_images(const data::Dataset& images, Body body) {
   std::vector<float> image(static_cast<size_t>(images.image_shape().per_image()));
   for (int64_t i = 0; i < images.size(); ++i) {
     images.read(i, image);
@@ -21,7 +21,7 @@ void for_images(const Dataset& images, Body body) {
   }
 }
 
-GaussianReference fitted(const Dataset& images, std::vector<float> mean, double std) {
+GaussianReference fitted(const data::Dataset& images, std::vector<float> mean, double std) {
   GaussianReference reference{std::move(mean), std};
   if (std > 0) return reference;
   double sum = 0;
@@ -41,16 +41,16 @@ double GaussianReference::energy(std::span<const float> x) const {
 }
 
 void GaussianReference::sample(uint64_t seed, std::span<float> out) const {
-  sample_stream(seed, Draw::start).fill_normal(out);
+  sample::sample_stream(seed, sample::Draw::start).fill_normal(out);
   for (size_t i = 0; i < out.size(); ++i) out[i] = mean[i] + static_cast<float>(std) * out[i];
 }
 
-GaussianReference constant_reference(const Dataset& images, double value, double std) {
+GaussianReference constant_reference(const data::Dataset& images, double value, double std) {
   const auto pixels = static_cast<size_t>(images.image_shape().per_image());
   return fitted(images, std::vector<float>(pixels, static_cast<float>(value)), std);
 }
 
-GaussianReference mean_reference(const Dataset& images, double std) {
+GaussianReference mean_reference(const data::Dataset& images, double std) {
   std::vector<double> sum(static_cast<size_t>(images.image_shape().per_image()));
   for_images(images, [&](std::span<const float> x) {
     for (size_t i = 0; i < x.size(); ++i) sum[i] += x[i];
@@ -61,22 +61,22 @@ GaussianReference mean_reference(const Dataset& images, double std) {
   return fitted(images, std::move(mean), std);
 }
 
-BridgeEngine::BridgeEngine(Engine& target, const GaussianReference& reference)
-    : Engine(target.spec(), BowlAdded::inside), target_(target), reference_(reference) {
-  if (static_cast<int64_t>(reference.mean.size()) != spec().input(1).count())
+Bridge::Bridge(engine::EnergyModel& target, const GaussianReference& reference)
+    : engine::EnergyModel(target.image_shape(), target.sigma0()), target_(target), reference_(reference) {
+  if (static_cast<int64_t>(reference.mean.size()) != image_shape().count())
     fail("this is a bug in the caller", "the reference has {} pixels instead of {}", reference.mean.size(),
-         spec().input(1).count());
+         image_shape().count());
   if (!(reference.std > 0) || !std::isfinite(reference.std))
     fail_usage("use a positive width", "the reference has the width {}", reference.std);
 }
 
-void BridgeEngine::evaluate_target(ConstTensorView x) {
+void Bridge::evaluate_target(ConstTensorView x) {
   if (target_gradient_.shape() != x.shape) target_gradient_ = Tensor(x.shape);
   target_energy_.resize(static_cast<size_t>(x.shape.n));
   target_.energy_and_gradient(x, target_energy_, target_gradient_);
 }
 
-float BridgeEngine::mix(std::span<const float> x, float target_energy, std::span<const float> target_gradient,
+float Bridge::mix(std::span<const float> x, float target_energy, std::span<const float> target_gradient,
                         std::span<float> grad_x) const {
   const float beta = static_cast<float>(beta_);
   const float pull = static_cast<float>((1 - beta_) / (reference_.std * reference_.std));
@@ -85,7 +85,7 @@ float BridgeEngine::mix(std::span<const float> x, float target_energy, std::span
   return static_cast<float>((1 - beta_) * reference_.energy(x) + beta_ * target_energy);
 }
 
-void BridgeEngine::energy_impl(ConstTensorView x, std::span<float> energy) {
+void Bridge::energy_impl(ConstTensorView x, std::span<float> energy) {
   target_.energy(x, energy);
   for (int64_t i = 0; i < x.shape.n; ++i) {
     float& value = energy[static_cast<size_t>(i)];
@@ -93,7 +93,7 @@ void BridgeEngine::energy_impl(ConstTensorView x, std::span<float> energy) {
   }
 }
 
-void BridgeEngine::energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) {
+void Bridge::energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) {
   evaluate_target(x);
   parallel_for(x.shape.n, 2, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
@@ -102,6 +102,4 @@ void BridgeEngine::energy_and_gradient_impl(ConstTensorView x, std::span<float> 
   });
 }
 
-void BridgeEngine::fail_training() { fail("this is a bug in the caller", "a bridge is not trained"); }
-
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -1,13 +1,13 @@
 // The path between a Gaussian whose normaliser is known and a model whose normaliser is not:
-// E_beta = (1 - beta) E_ref + beta E. The bridge is an engine like any other, so the samplers move along it.
+// E_beta = (1 - beta) E_ref + beta E. The bridge is an energy like any other, so the samplers move along it.
 #pragma once
 
 #include <vector>
 
 #include "data/dataset.h"
-#include "engine/engine.h"
+#include "engine/energy_model.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 // An isotropic Gaussian over images, normalised: exp(-energy) integrates to 1.
 struct GaussianReference {
@@ -19,15 +19,14 @@ struct GaussianReference {
 };
 
 // A constant mean; std 0 takes the root mean square deviation of the images from it.
-GaussianReference constant_reference(const Dataset& images, double value, double std = 0);
+GaussianReference constant_reference(const data::Dataset& images, double value, double std = 0);
 // The mean image.
-GaussianReference mean_reference(const Dataset& images, double std = 0);
+GaussianReference mean_reference(const data::Dataset& images, double std = 0);
 
-class BridgeEngine : public Engine {
+class Bridge : public engine::EnergyModel {
  public:
-  BridgeEngine(Engine& target, const GaussianReference& reference);
+  Bridge(engine::EnergyModel& target, const GaussianReference& reference);
 
-  std::string name() const override { return "bridge to " + target_.name(); }
   void set_beta(double beta) { beta_ = beta; }
   double beta() const { return beta_; }
   const GaussianReference& reference() const { return reference_; }
@@ -43,25 +42,12 @@ class BridgeEngine : public Engine {
  private:
   void energy_impl(ConstTensorView x, std::span<float> energy) override;
   void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override;
-  [[noreturn]] static void fail_training();
-  void objective_gradient_impl(ConstTensorView, ConstTensorView, std::span<const float>, std::span<float>,
-                               std::span<float>) override {
-    fail_training();
-  }
-  void energy_gradient_impl(ConstTensorView, std::span<const float>, std::span<float>) override {
-    fail_training();
-  }
-  void zero_gradient_impl() override { fail_training(); }
-  double gradient_norm_impl() override { fail_training(); }
-  void optimiser_step_impl(const AdamStep&) override { fail_training(); }
-  void read_impl(StateVector, std::span<float>) const override { fail_training(); }
-  void write_impl(StateVector, std::span<const float>) override { fail_training(); }
 
-  Engine& target_;
+  engine::EnergyModel& target_;
   GaussianReference reference_;
   double beta_ = 0;
   std::vector<float> target_energy_;
   Tensor target_gradient_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -1,16 +1,16 @@
 #include "classify/classifier.h"
 #include "eval/features.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 class ClassifierFeatures : public FeatureNetwork {
  public:
   explicit ClassifierFeatures(const fs::path& path)
-      : name_(path.filename().string()), classifier_(load_classifier(path)) {}
+      : name_(path.filename().string()), classifier_(classify::load_classifier(path)) {}
 
-  FeatureSet extract(const Dataset& data, const Done& done) override {
-    Classification found = classify(classifier_, data, done);
+  FeatureSet extract(const data::Dataset& data, const Done& done) override {
+    classify::Classification found = classify::classify(classifier_, data, done);
     return {found.n, classifier_.spec.features, classifier_.spec.classes, std::move(found.features),
             std::move(found.probabilities)};
   }
@@ -28,7 +28,7 @@ class ClassifierFeatures : public FeatureNetwork {
 
  private:
   std::string name_;
-  Classifier classifier_;
+  classify::Classifier classifier_;
 };
 
 }  // namespace
@@ -37,4 +37,4 @@ std::unique_ptr<FeatureNetwork> classifier_features(const fs::path& classifier) 
   return std::make_unique<ClassifierFeatures>(classifier);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

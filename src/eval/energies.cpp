@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "eval/mean.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 void add_noise(std::span<float> image, double level, uint64_t seed, int64_t index,
@@ -19,18 +19,18 @@ void add_noise(std::span<float> image, double level, uint64_t seed, int64_t inde
 
 }  // namespace
 
-void check_fits(const Spec& spec, const Dataset& data) {
+void check_fits(const Shape& wanted, const data::Dataset& data) {
   if (data.size() < 1) fail("choose another source, split or limit", "{}: no images", data.description());
-  const Shape wanted = spec.input(1), found = data.image_shape();
+  const Shape found = data.image_shape();
   if (found != wanted)
     fail("fit them with --pad, --crop, --resize or --colour",
          "images of {}x{}x{} (channels, height, width) do not fit a model for {}x{}x{}", found.c, found.h,
          found.w, wanted.c, wanted.h, wanted.w);
 }
 
-Energies compute_energies(Engine& engine, const Dataset& data, const EnergyOptions& options,
+Energies compute_energies(engine::EnergyModel& engine, const data::Dataset& data, const EnergyOptions& options,
                           const std::function<void(int64_t)>& done) {
-  check_fits(engine.spec(), data);
+  check_fits(engine.image_shape(), data);
   const int64_t n = data.size(), batch = std::clamp<int64_t>(options.batch, 1, n);
   const Shape one = data.image_shape();
   Energies result;
@@ -69,4 +69,4 @@ Summary summarise(std::span<const float> values) {
   return summary;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "engine/engine.h"
+#include "engine/energy_model.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct EnergyOptions {
   double noise = 0;       // standard deviation of the noise added to every image
@@ -22,10 +22,10 @@ struct Energies {
 };
 
 // Throws when there are no images, or images of another shape than the network's.
-void check_fits(const Spec& spec, const Dataset& data);
+void check_fits(const Shape& wanted, const data::Dataset& data);
 
 // `done` is told the number of images finished after every batch; it may be empty.
-Energies compute_energies(Engine& engine, const Dataset& data, const EnergyOptions& options,
+Energies compute_energies(engine::EnergyModel& engine, const data::Dataset& data, const EnergyOptions& options,
                           const std::function<void(int64_t)>& done = {});
 
 struct Summary {
@@ -34,4 +34,4 @@ struct Summary {
 };
 Summary summarise(std::span<const float> values);
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 using nlohmann::json;
@@ -158,4 +158,4 @@ json evaluate(const FeatureSet& samples, const EvaluationReference& reference,
   return values;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -6,7 +6,7 @@
 
 #include "eval/quality.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct EvaluationOptions {
   int64_t splits = 10;        // parts of the Inception score
@@ -31,4 +31,4 @@ nlohmann::json left_out(int64_t samples, int64_t real, const EvaluationOptions& 
 nlohmann::json evaluate(const FeatureSet& samples, const EvaluationReference& reference,
                         const EvaluationOptions& options);
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

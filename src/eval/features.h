@@ -11,7 +11,7 @@
 #include "core/files.h"
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct FeatureSet {
   int64_t n = 0, dimensions = 0, classes = 0;
@@ -23,7 +23,7 @@ class FeatureNetwork {
  public:
   using Done = std::function<void(int64_t)>;  // told the number of images finished
   virtual ~FeatureNetwork() = default;
-  virtual FeatureSet extract(const Dataset& data, const Done& done) = 0;
+  virtual FeatureSet extract(const data::Dataset& data, const Done& done) = 0;
   // Everything that the features depend on beside the images: file, input size, value range, resize.
   virtual nlohmann::json description() const = 0;
 };
@@ -38,4 +38,4 @@ struct ScriptOptions {
 // The calling convention is in docs/evaluation.md. Throws where this build has no LibTorch.
 std::unique_ptr<FeatureNetwork> script_features(const fs::path& torch_script, const ScriptOptions& options);
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 using nlohmann::json;
@@ -92,4 +92,4 @@ json to_json(const Likelihood& result) {
   return values;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

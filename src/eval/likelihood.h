@@ -7,7 +7,7 @@
 #include "eval/ais_run.h"
 #include "eval/log_z.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 // One side of the likelihood, a mean over images: nats an image, bits a dimension in both pixel conventions.
 struct LogLikelihood {
@@ -36,4 +36,4 @@ Likelihood likelihood_of(const AisRun& run, const AisPlan& plan, int64_t dimensi
 
 nlohmann::json to_json(const Likelihood& result);
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

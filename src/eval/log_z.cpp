@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 double log_mean_exp(std::span<const double> values) {
   const double top = *std::ranges::max_element(values);
@@ -41,4 +41,4 @@ BitsPerDim bits_per_dim(double log_p, int64_t dimensions) {
   return {bits, bits + std::log2(255.0)};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

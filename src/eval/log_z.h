@@ -7,7 +7,7 @@
 #include "eval/ais.h"
 #include "eval/mean.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 double log_mean_exp(std::span<const double> values);
 
@@ -32,4 +32,4 @@ struct BitsPerDim {
 };
 BitsPerDim bits_per_dim(double log_p, int64_t dimensions);
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 template <class T>
@@ -24,4 +24,4 @@ Mean mean_of_any(std::span<const T> values) {
 Mean mean_of(std::span<const double> values) { return mean_of_any(values); }
 Mean mean_of(std::span<const float> values) { return mean_of_any(values); }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct Mean {
   int64_t n = 0;
@@ -25,4 +25,4 @@ double squared_distance(std::span<const T> a, std::span<const T> b) {
   return sum;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

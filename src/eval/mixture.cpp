@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "eval/mean.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 // In place: the lower triangle L of a positive definite matrix L Lᵀ.
@@ -164,4 +164,4 @@ GaussianMixture GaussianMixture::fit(const FeatureTable& data, const MixtureOpti
   return mixture;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace mdsm {
+namespace mdsm::eval {
 
 // Rows of numbers: (rows x columns), row after row.
 struct FeatureTable {
@@ -55,4 +55,4 @@ class GaussianMixture {
   std::vector<double> history_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -5,9 +5,9 @@
 #include "core/error.h"
 #include "data/channels.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
-std::vector<int> stacked_modes(const Classifier& classifier, const Dataset& data,
+std::vector<int> stacked_modes(const classify::Classifier& classifier, const data::Dataset& data,
                                const std::function<void(int64_t)>& done) {
   const int64_t channels = data.image_shape().c;
   const double modes = std::pow(static_cast<double>(classifier.spec.classes), static_cast<double>(channels));
@@ -17,8 +17,8 @@ std::vector<int> stacked_modes(const Classifier& classifier, const Dataset& data
   if (channels < 2 || modes > 1e6)
     fail("use images of three channels, one digit in each", "{}: {} channel{} of {} classes",
          data.description(), channels, channels == 1 ? "" : "s", classifier.spec.classes);
-  const Channels single({std::shared_ptr<const Dataset>(), &data});  // borrowed: data outlives it
-  const auto classes = most_likely(classify(classifier, single,
+  const data::Channels single({std::shared_ptr<const data::Dataset>(), &data});  // borrowed: data outlives it
+  const auto classes = classify::most_likely(classify::classify(classifier, single,
                                             [&](int64_t n) {
                                               if (done) done(n / channels);
                                             })
@@ -52,4 +52,4 @@ ModeCount count_modes(std::span<const int> found, int64_t modes) {
   return count;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

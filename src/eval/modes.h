@@ -7,7 +7,7 @@
 
 #include "classify/classifier.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct ModeCount {
   int64_t n = 0, modes = 0, covered = 0;
@@ -19,7 +19,7 @@ struct ModeCount {
 ModeCount count_modes(std::span<const int> found, int64_t modes);
 
 // The mode of every image: the classes of its channels as the digits of a number, the first channel first.
-std::vector<int> stacked_modes(const Classifier& classifier, const Dataset& data,
+std::vector<int> stacked_modes(const classify::Classifier& classifier, const data::Dataset& data,
                                const std::function<void(int64_t)>& done = {});
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -11,7 +11,7 @@
 #include "eval/mean.h"
 #include "linalg/gemm.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 constexpr int64_t kBlock = 512;     // images of the data set multiplied at a time
@@ -55,7 +55,7 @@ class Best {
 
 class Search {
  public:
-  Search(const Dataset& data, ConstTensorView images, int64_t k)
+  Search(const data::Dataset& data, ConstTensorView images, int64_t k)
       : data_(data), images_(images), k_(k), length_(images.shape.per_image()) {
     most_ = static_cast<size_t>(std::min(data.size(), k + kSpare));
     for (int64_t i = 0; i < images.shape.n; ++i) norms_.push_back(squared_norm(images.image(i)));
@@ -121,8 +121,8 @@ class Search {
                       std::vector<Best>& best) const {
     for (int64_t row = 0; row < images_.shape.n; row += kRows) {
       const int64_t rows = std::min(kRows, images_.shape.n - row);
-      multiply(rows, count, length_, Factor<float>{images_.data + row * length_, length_},
-               Factor<float>{block.data(), length_, Op::transposed}, products.data(), kBlock);
+      multiply(rows, count, length_, linalg::Factor<float>{images_.data + row * length_, length_},
+               linalg::Factor<float>{block.data(), length_, linalg::Op::transposed}, products.data(), kBlock);
       for (int64_t i = 0; i < rows; ++i) {
         const auto at = static_cast<size_t>(row + i);
         const float* of_row = products.data() + i * kBlock;
@@ -143,7 +143,7 @@ class Search {
     for (size_t i = 0; i < out.size(); ++i) out[i] = {exact[i].index, std::sqrt(exact[i].distance)};
   }
 
-  const Dataset& data_;
+  const data::Dataset& data_;
   ConstTensorView images_;
   int64_t k_, length_;
   size_t most_ = 0;
@@ -156,7 +156,7 @@ class Search {
 
 }  // namespace
 
-Neighbours nearest_neighbours(const Dataset& data, ConstTensorView images, int64_t k,
+Neighbours nearest_neighbours(const data::Dataset& data, ConstTensorView images, int64_t k,
                               const std::function<void(int64_t)>& done) {
   if (images.shape.n < 1) fail("give at least one", "no images to find neighbours of");
   if (images.shape.with_n(1) != data.image_shape())
@@ -209,4 +209,4 @@ Memorisation memorisation(std::span<const double> samples, std::span<const doubl
   return result;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

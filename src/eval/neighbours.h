@@ -8,7 +8,7 @@
 
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct Neighbour {
   int64_t index = 0;    // in the data set
@@ -27,7 +27,7 @@ struct Neighbours {
 
 // images: (N,C,H,W) of the shape of the data. k is at most the size of the data. done: images of the data set
 // seen so far; called from several threads, may be empty.
-Neighbours nearest_neighbours(const Dataset& data, ConstTensorView images, int64_t k,
+Neighbours nearest_neighbours(const data::Dataset& data, ConstTensorView images, int64_t k,
                               const std::function<void(int64_t)>& done = {});
 
 // How near samples come to the training set, against held-out images, which the model has not seen either.
@@ -43,4 +43,4 @@ Memorisation memorisation(std::span<const double> samples, std::span<const doubl
 // Nearest distances, (N).
 std::vector<double> nearest_distances(const Neighbours& found, int64_t first, int64_t count);
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 constexpr uint64_t kUniform = uint64_t{1} << 62;  // beyond any image's number: streams of their own
@@ -33,4 +33,4 @@ std::string NoisyDataset::description() const {
   return text;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

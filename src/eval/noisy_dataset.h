@@ -6,7 +6,7 @@
 
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct ImageNoise {
   double sigma = 0;         // of the Gaussian noise
@@ -14,9 +14,9 @@ struct ImageNoise {
   uint64_t seed = 0;        // image i always gets the same noise
 };
 
-class NoisyDataset : public Dataset {
+class NoisyDataset : public data::Dataset {
  public:
-  NoisyDataset(std::shared_ptr<const Dataset> images, const ImageNoise& noise)
+  NoisyDataset(std::shared_ptr<const data::Dataset> images, const ImageNoise& noise)
       : images_(std::move(images)), noise_(noise) {}
 
   int64_t size() const override { return images_->size(); }
@@ -29,8 +29,8 @@ class NoisyDataset : public Dataset {
   std::string description() const override;
 
  private:
-  std::shared_ptr<const Dataset> images_;
+  std::shared_ptr<const data::Dataset> images_;
   ImageNoise noise_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

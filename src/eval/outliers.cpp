@@ -9,7 +9,7 @@
 #include "eval/energies.h"
 #include "eval/mean.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 double norm_squared(std::span<const float> values) {
@@ -31,7 +31,7 @@ uint64_t image_stream(int64_t image, int64_t draw) {
 // One batch of images and what is computed of it.
 class FeatureBatch {
  public:
-  FeatureBatch(Engine& engine, const FeatureOptions& options, const Shape& shape)
+  FeatureBatch(engine::EnergyModel& engine, const FeatureOptions& options, const Shape& shape)
       : engine_(engine), options_(options), clean_(shape), noisy_(shape), grad_x_(shape) {
     energy_.resize(static_cast<size_t>(shape.n));
   }
@@ -69,7 +69,7 @@ class FeatureBatch {
   double gradient_norm(int64_t i) const { return std::sqrt(norm_squared(grad_x_.view().image(i))); }
 
  private:
-  Engine& engine_;
+  engine::EnergyModel& engine_;
   const FeatureOptions& options_;
   Tensor clean_, noisy_, grad_x_;
   std::vector<float> energy_;
@@ -106,15 +106,15 @@ int64_t evaluations_per_image(const FeatureOptions& options) {
   return options.draws * (1 + static_cast<int64_t>(options.levels.size()));
 }
 
-OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const FeatureOptions& options,
+OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Dataset& data, const FeatureOptions& options,
                                  const std::function<void(int64_t)>& done) {
   check(options);
-  check_fits(engine.spec(), data);
+  check_fits(engine.image_shape(), data);
   const int64_t n = data.size(), size = std::clamp<int64_t>(options.batch, 1, n);
   const size_t levels = options.levels.size(), columns = feature_columns(options);
   const std::vector<int64_t> places = error_columns(options);
   const bool norms = options.kind != ScoreFeatures::errors;
-  const double sigma0 = engine.spec().sigma0, draws = static_cast<double>(options.draws);
+  const double sigma0 = engine.sigma0(), draws = static_cast<double>(options.draws);
   OutlierFeatures found;
   found.energy.resize(static_cast<size_t>(n));
   found.objective.resize(static_cast<size_t>(n));
@@ -220,4 +220,4 @@ std::vector<OutlierScore> outlier_scores(const OutlierFeatures& features, const 
           std::move(neighbours)};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "engine/engine.h"
+#include "engine/energy_model.h"
 #include "eval/mixture.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 // What the density models see at each noise level: score norms, denoising errors ‖x - x~ + sigma0²
 // grad_x(x~)‖ (how much of the noise the network mistakes), or both.
@@ -40,7 +40,7 @@ struct OutlierFeatures {
 };
 
 // done: images finished times evaluations each; may be empty.
-OutlierFeatures outlier_features(Engine& engine, const Dataset& data, const FeatureOptions& options,
+OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Dataset& data, const FeatureOptions& options,
                                  const std::function<void(int64_t)>& done = {});
 size_t feature_columns(const FeatureOptions& options);
 int64_t evaluations_per_image(const FeatureOptions& options);
@@ -77,4 +77,4 @@ struct OutlierScore {
 };
 std::vector<OutlierScore> outlier_scores(const OutlierFeatures& features, const OutlierModel& model);
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

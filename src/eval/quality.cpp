@@ -10,13 +10,13 @@
 #include "eval/mean.h"
 #include "linalg/gemm.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 constexpr int64_t kRows = 512;  // of a block of images
 
 // The features in float64, n x d.
-Matrix doubles(const FeatureSet& set) { return {set.features.begin(), set.features.end()}; }
+linalg::Matrix doubles(const FeatureSet& set) { return {set.features.begin(), set.features.end()}; }
 
 void check_pair(int64_t a, int64_t b) {
   if (a != b) fail("use the same features for both", "features of {} and of {} dimensions", a, b);
@@ -51,14 +51,14 @@ FeatureStatistics statistics_of(const FeatureSet& set) {
   if (set.n < 2) fail("use more images", "statistics of {} image(s)", set.n);
   if (find_non_finite(set.features) >= 0) fail("check the feature network", "a feature is not finite");
   FeatureStatistics found{set.n, std::vector<double>(static_cast<size_t>(d)), {}};
-  Matrix x = doubles(set);
+  linalg::Matrix x = doubles(set);
   for (int64_t i = 0; i < set.n; ++i)
     for (int64_t j = 0; j < d; ++j) found.mu[static_cast<size_t>(j)] += x[static_cast<size_t>(i * d + j)];
   for (double& value : found.mu) value /= static_cast<double>(set.n);
   for (int64_t i = 0; i < set.n; ++i)
     for (int64_t j = 0; j < d; ++j) x[static_cast<size_t>(i * d + j)] -= found.mu[static_cast<size_t>(j)];
   found.sigma.resize(static_cast<size_t>(d * d));
-  parallel_multiply(d, d, set.n, {x.data(), d, Op::transposed}, {x.data(), d}, found.sigma.data(), d);
+  linalg::parallel_multiply(d, d, set.n, {x.data(), d, linalg::Op::transposed}, {x.data(), d}, found.sigma.data(), d);
   for (double& value : found.sigma) value /= static_cast<double>(set.n - 1);
   return found;
 }
@@ -72,7 +72,7 @@ double frechet_distance(const FeatureStatistics& a, const FeatureStatistics& b) 
     const auto diagonal = static_cast<size_t>(i * d + i);
     distance += apart * apart + a.sigma[diagonal] + b.sigma[diagonal];
   }
-  return distance - 2 * trace_of_product_root(a.sigma, b.sigma, d);
+  return distance - 2 * linalg::trace_of_product_root(a.sigma, b.sigma, d);
 }
 
 Estimate inception_score(const FeatureSet& set, int64_t splits) {
@@ -101,8 +101,8 @@ Estimate inception_score(const FeatureSet& set, int64_t splits) {
 namespace {
 
 // The chosen rows, one after the other.
-Matrix rows_of(const FeatureSet& set, std::span<const uint32_t> chosen) {
-  Matrix rows;
+linalg::Matrix rows_of(const FeatureSet& set, std::span<const uint32_t> chosen) {
+  linalg::Matrix rows;
   rows.reserve(chosen.size() * static_cast<size_t>(set.dimensions));
   for (const uint32_t row : chosen) {
     const auto first = set.features.begin() + static_cast<int64_t>(row) * set.dimensions;
@@ -112,9 +112,9 @@ Matrix rows_of(const FeatureSet& set, std::span<const uint32_t> chosen) {
 }
 
 // Sum of the kernel over all pairs of rows; without those of a row with itself when x and y are the same.
-double kernel_sum(const Matrix& x, const Matrix& y, int64_t n, int64_t d, bool same) {
-  Matrix products(static_cast<size_t>(n * n));
-  parallel_multiply(n, n, d, {x.data(), d}, {y.data(), d, Op::transposed}, products.data(), n);
+double kernel_sum(const linalg::Matrix& x, const linalg::Matrix& y, int64_t n, int64_t d, bool same) {
+  linalg::Matrix products(static_cast<size_t>(n * n));
+  linalg::parallel_multiply(n, n, d, {x.data(), d}, {y.data(), d, linalg::Op::transposed}, products.data(), n);
   double sum = 0;
   for (int64_t i = 0; i < n; ++i) {
     double row = 0;
@@ -143,7 +143,7 @@ Estimate kernel_distance(const FeatureSet& a, const FeatureSet& b, int64_t subse
       order.resize(static_cast<size_t>(size));
       return rows_of(set, order);
     };
-    const Matrix x = choose(a, 0), y = choose(b, 1);
+    const linalg::Matrix x = choose(a, 0), y = choose(b, 1);
     const auto n = static_cast<double>(size);
     const int64_t d = a.dimensions;
     found.push_back((kernel_sum(x, x, size, d, true) + kernel_sum(y, y, size, d, true)) / (n * (n - 1)) -
@@ -154,7 +154,7 @@ Estimate kernel_distance(const FeatureSet& a, const FeatureSet& b, int64_t subse
 
 namespace {
 
-std::vector<double> squared_norms(const Matrix& x, int64_t n, int64_t d) {
+std::vector<double> squared_norms(const linalg::Matrix& x, int64_t n, int64_t d) {
   std::vector<double> norms(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < d; ++j)
@@ -163,7 +163,7 @@ std::vector<double> squared_norms(const Matrix& x, int64_t n, int64_t d) {
 }
 
 struct Points {
-  Matrix x;
+  linalg::Matrix x;
   int64_t n, d;
   std::vector<double> norm;
   explicit Points(const FeatureSet& set)
@@ -175,11 +175,11 @@ template <class Body>
 void for_each_row(const Points& a, const Points& b, const Body& body) {
   const int64_t blocks = (a.n + kRows - 1) / kRows;
   parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-    Matrix block(static_cast<size_t>(std::min(kRows, a.n) * b.n));
+    linalg::Matrix block(static_cast<size_t>(std::min(kRows, a.n) * b.n));
     for (int64_t first = begin * kRows; first < std::min(end * kRows, a.n); first += kRows) {
       const int64_t rows = std::min(kRows, a.n - first);
-      multiply(rows, b.n, a.d, Factor<double>{a.x.data() + first * a.d, a.d},
-               Factor<double>{b.x.data(), b.d, Op::transposed}, block.data(), b.n);
+      multiply(rows, b.n, a.d, linalg::Factor<double>{a.x.data() + first * a.d, a.d},
+               linalg::Factor<double>{b.x.data(), b.d, linalg::Op::transposed}, block.data(), b.n);
       for (int64_t i = 0; i < rows; ++i) {
         const std::span row(block.data() + i * b.n, static_cast<size_t>(b.n));
         for (size_t j = 0; j < row.size(); ++j)
@@ -228,4 +228,4 @@ Manifolds precision_recall(const FeatureSet& real, const FeatureSet& generated, 
   return found;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

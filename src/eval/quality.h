@@ -9,12 +9,12 @@
 #include "eval/features.h"
 #include "linalg/symmetric.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct FeatureStatistics {
   int64_t n = 0;           // images; 0 where a file does not say
   std::vector<double> mu;  // (d)
-  Matrix sigma;            // (d x d), divided by n - 1
+  linalg::Matrix sigma;            // (d x d), divided by n - 1
 
   int64_t dimensions() const { return static_cast<int64_t>(mu.size()); }
 };
@@ -51,4 +51,4 @@ struct Manifolds {
 };
 Manifolds precision_recall(const FeatureSet& real, const FeatureSet& generated, int64_t k);
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

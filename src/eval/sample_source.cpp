@@ -4,7 +4,7 @@
 
 #include "core/files.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 using nlohmann::json;
 
@@ -21,9 +21,9 @@ SampleSource sample_source(const std::string& given) {
   return found;
 }
 
-std::unique_ptr<Dataset> open_samples(const SampleSource& from, DataOptions options) {
+std::unique_ptr<data::Dataset> open_samples(const SampleSource& from, data::DataOptions options) {
   options.source = from.source;
-  return open_dataset(options);
+  return data::open_dataset(options);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -7,7 +7,7 @@
 
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
 struct SampleSource {
   std::string source;  // for open_dataset(): a folder of mdsm sample stands for the samples.npy inside
@@ -16,6 +16,6 @@ struct SampleSource {
 SampleSource sample_source(const std::string& given);
 
 // options: all but the source.
-std::unique_ptr<Dataset> open_samples(const SampleSource& from, DataOptions options = {});
+std::unique_ptr<data::Dataset> open_samples(const SampleSource& from, data::DataOptions options = {});
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

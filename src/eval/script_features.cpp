@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "engine/torch_module.h"
+#include "engine/registry/torch_loader.h"
 #include "eval/features.h"
 #include "image/image.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 class ScriptFeatures : public FeatureNetwork {
@@ -17,10 +17,10 @@ class ScriptFeatures : public FeatureNetwork {
     if (!fs::is_regular_file(path, error))
       fail("check the path", "{}: {}", path.string(),
            fs::exists(path, error) ? "not a plain file" : "no such file");
-    script_ = load_torch_script(path.string(), options.device);
+    script_ = engine::load_torch_script(path.string(), options.device);
   }
 
-  FeatureSet extract(const Dataset& data, const Done& done) override {
+  FeatureSet extract(const data::Dataset& data, const Done& done) override {
     const Shape one = data.image_shape();
     if (one.c != 1 && one.c != 3)
       fail("use --colour grey or --colour rgb", "images of {} channels for {}", one.c, path_.string());
@@ -55,8 +55,8 @@ class ScriptFeatures : public FeatureNetwork {
 
  private:
   void append(const Tensor& image, std::vector<uint8_t>& pixels, Shape& shape) const {
-    Image bytes = to_rgb(to_image(image));
-    if (options_.resize > 0) bytes = resize(bytes, options_.resize, options_.resize);
+    image::Image bytes = image::to_rgb(image::to_image(image));
+    if (options_.resize > 0) bytes = image::resize(bytes, options_.resize, options_.resize);
     shape.h = bytes.height;
     shape.w = bytes.width;
     const int64_t plane = bytes.height * bytes.width;
@@ -67,7 +67,7 @@ class ScriptFeatures : public FeatureNetwork {
         pixels[at + static_cast<size_t>(c * plane + p)] = bytes.pixels[static_cast<size_t>(p * 3 + c)];
   }
 
-  void add(const TorchScript::Output& out, int64_t n, FeatureSet& set) {
+  void add(const engine::TorchScript::Output& out, int64_t n, FeatureSet& set) {
     if (set.n > 0 && (out.dimensions != set.dimensions || out.classes != set.classes))
       fail("check the file", "{}: {} features for one batch, {} for the next", path_.string(), set.dimensions,
            out.dimensions);
@@ -80,7 +80,7 @@ class ScriptFeatures : public FeatureNetwork {
 
   fs::path path_;
   ScriptOptions options_;
-  std::unique_ptr<TorchScript> script_;
+  std::unique_ptr<engine::TorchScript> script_;
   int64_t dimensions_ = 0;
 };
 
@@ -90,4 +90,4 @@ std::unique_ptr<FeatureNetwork> script_features(const fs::path& torch_script, co
   return std::make_unique<ScriptFeatures>(torch_script, options);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -7,11 +7,11 @@
 #include <map>
 
 #include "core/error.h"
-#include "core/npy.h"
+#include "io/npy.h"
 #include "eval/quality.h"
-#include "model/zip.h"
+#include "io/zip.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 constexpr size_t kMaxEntry = size_t{1} << 31;
@@ -41,7 +41,7 @@ std::vector<std::byte> read_entry(archive* a, const std::string& name) {
   }
 }
 
-std::map<std::string, NpyDoubles> read_arrays(const fs::path& path) {
+std::map<std::string, io::NpyDoubles> read_arrays(const fs::path& path) {
   const std::string name = path.string();
   std::error_code error;
   if (!fs::is_regular_file(path, error))
@@ -49,7 +49,7 @@ std::map<std::string, NpyDoubles> read_arrays(const fs::path& path) {
   const std::unique_ptr<archive, CloseArchive> in(archive_read_new());
   archive_read_support_format_zip(in.get());
   if (archive_read_open_filename(in.get(), path.c_str(), 1 << 17) != ARCHIVE_OK) fail_archive(in.get(), name);
-  std::map<std::string, NpyDoubles> arrays;
+  std::map<std::string, io::NpyDoubles> arrays;
   archive_entry* entry = nullptr;
   int code = ARCHIVE_OK;
   while ((code = archive_read_next_header(in.get(), &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN) {
@@ -57,7 +57,7 @@ std::map<std::string, NpyDoubles> read_arrays(const fs::path& path) {
     const std::string file = found ? found : "";
     for (const char* wanted : {"mu", "sigma", "n"})
       if (file == std::string(wanted) + ".npy")
-        arrays[wanted] = parse_npy(read_entry(in.get(), name), name + ": " + wanted);
+        arrays[wanted] = io::parse_npy(read_entry(in.get(), name), name + ": " + wanted);
   }
   if (code != ARCHIVE_EOF) fail_archive(in.get(), name);
   return arrays;
@@ -106,15 +106,15 @@ void write_statistics(const fs::path& path, const FeatureStatistics& statistics)
   const int64_t d = statistics.dimensions();
   const double n[] = {static_cast<double>(statistics.n)};
   AtomicFile file(path);
-  ZipWriter zip(file);
+  io::ZipWriter zip(file);
   const auto add = [&](const std::string& name, const std::string& bytes) {
     zip.add(name, std::as_bytes(std::span(bytes)));
   };
-  add("mu.npy", npy_bytes({d}, statistics.mu));
-  add("sigma.npy", npy_bytes({d, d}, statistics.sigma));
-  add("n.npy", npy_bytes({1}, n));
+  add("mu.npy", io::npy_bytes({d}, statistics.mu));
+  add("sigma.npy", io::npy_bytes({d, d}, statistics.sigma));
+  add("n.npy", io::npy_bytes({1}, n));
   zip.finish();
   file.commit();
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -5,9 +5,9 @@
 
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 
-class TensorImages : public Dataset {
+class TensorImages : public data::Dataset {
  public:
   TensorImages(Tensor x, std::string description) : x_(std::move(x)), description_(std::move(description)) {}
   int64_t size() const override { return x_.shape().n; }
@@ -22,4 +22,4 @@ class TensorImages : public Dataset {
   std::string description_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "image/codecs.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -105,4 +105,4 @@ void write_animation(const fs::path& path, std::span<const Image> frames, int64_
   write_file(path, std::as_bytes(std::span(file)));
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::image

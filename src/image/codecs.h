@@ -8,7 +8,7 @@
 
 #include "image/image.h"
 
-namespace mdsm {
+namespace mdsm::image {
 
 constexpr int64_t kMaxSide = 32768;
 constexpr int64_t kMaxImageBytes = int64_t{1} << 30;
@@ -21,4 +21,4 @@ Image decode_png(std::span<const std::byte> file, const std::string& name,
                  std::map<std::string, std::string>* text = nullptr);
 Image decode_jpeg(std::span<const std::byte> file, const std::string& name);
 
-}  // namespace mdsm
+}  // namespace mdsm::image

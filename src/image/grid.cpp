@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "image/image.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 // Not a number shows as black: this is for looking, the checks are elsewhere.
@@ -46,4 +46,4 @@ Image grid(ConstTensorView x, int64_t columns, int64_t scale, int64_t gap) {
   return sheet;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::image

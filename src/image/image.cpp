@@ -7,7 +7,7 @@
 #include "image/codecs.h"
 #include "image/raster.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 bool starts_with(std::span<const std::byte> file, std::string_view signature) {
@@ -81,4 +81,4 @@ Image to_rgb(const Image& image) {
   return out;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::image

@@ -12,7 +12,7 @@
 #include "core/files.h"
 #include "core/tensor.h"
 
-namespace mdsm {
+namespace mdsm::image {
 
 struct Image {
   int64_t width = 0, height = 0, channels = 0;  // 1 grey, 3 RGB
@@ -51,4 +51,4 @@ Image to_image(ConstTensorView one);
 // `gap` pixels between.
 Image grid(ConstTensorView x, int64_t columns, int64_t scale = 1, int64_t gap = 2);
 
-}  // namespace mdsm
+}  // namespace mdsm::image

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "image/codecs.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 constexpr int kMaxScans = 500;  // a hostile progressive file can hold so many that it takes hours
@@ -103,4 +103,4 @@ Image decode_jpeg(std::span<const std::byte> file, const std::string& name) {
   return {width, height, channels, std::move(state.pixels)};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::image

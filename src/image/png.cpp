@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "image/codecs.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 struct PngState {
@@ -173,4 +173,4 @@ void write_png(const fs::path& path, const Image& image, const std::map<std::str
   write_file(path, state.output);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::image

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace mdsm {
+namespace mdsm::image {
 
 template <class T>
 struct Raster {
@@ -31,4 +31,4 @@ void copy_centred(Raster<const T> from, Raster<T> to) {
 void resize_raster(Raster<const uint8_t> from, Raster<uint8_t> to);
 void resize_raster(Raster<const float> from, Raster<float> to);
 
-}  // namespace mdsm
+}  // namespace mdsm::image

@@ -7,7 +7,7 @@
 #include "image/image.h"
 #include "image/raster.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 struct Fixed {  // 8-bit values, weights with 22 fractional bits
@@ -109,4 +109,4 @@ Image resize(const Image& image, int64_t width, int64_t height) {
   return out;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::image

@@ -8,7 +8,7 @@
 #include "core/threads.h"
 #include "linalg/tile.h"
 
-namespace mdsm {
+namespace mdsm::linalg {
 namespace {
 
 using linalg::Tile;
@@ -112,4 +112,4 @@ void parallel_multiply(int64_t m, int64_t n, int64_t k, const Factor<double>& a,
   parallel_any(m, n, k, a, b, c, c_stride, accumulate);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::linalg

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace mdsm {
+namespace mdsm::linalg {
 
 enum class Op { plain, transposed };
 
@@ -29,4 +29,4 @@ void parallel_multiply(int64_t m, int64_t n, int64_t k, const Factor<float>& a, 
 void parallel_multiply(int64_t m, int64_t n, int64_t k, const Factor<double>& a, const Factor<double>& b,
                        double* c, int64_t c_stride, bool accumulate = false);
 
-}  // namespace mdsm
+}  // namespace mdsm::linalg

@@ -10,7 +10,7 @@
 #include "core/threads.h"
 #include "linalg/gemm.h"
 
-namespace mdsm {
+namespace mdsm::linalg {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -186,4 +186,4 @@ double trace_of_product_root(const Matrix& a, const Matrix& b, int64_t d) {
   return trace;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::linalg

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace mdsm {
+namespace mdsm::linalg {
 
 using Matrix = std::vector<double>;  // (d x d)
 
@@ -24,4 +24,4 @@ LowRankRoot semidefinite_root(Matrix a, int64_t d);
 // Trace of the square root of a * b, for positive semi-definite a and b. Throws when they are not.
 double trace_of_product_root(const Matrix& a, const Matrix& b, int64_t d);
 
-}  // namespace mdsm
+}  // namespace mdsm::linalg

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "report/plot.h"
+#include "plot/plot.h"
 
-namespace mdsm {
+namespace mdsm::report {
 namespace {
 
 constexpr double kLowestShare = 0.01;  // of the highest temperature
@@ -84,7 +84,7 @@ std::optional<EnergyFit> fit_energy(const SampleSet& set) {
 
 std::string energy_plot(const SampleSet& set, const EnergyFit& fit, const std::string& title) {
   Points all = cooling(set, 0);
-  PlotSeries measured{.label = "mean energy of the samples, less that at the end",
+  plot::PlotSeries measured{.label = "mean energy of the samples, less that at the end",
                       .x = all.t,
                       .y = all.energy,
                       .colour = "#1f5fa8",
@@ -92,16 +92,16 @@ std::string energy_plot(const SampleSet& set, const EnergyFit& fit, const std::s
                       .high = {}};
   for (double& value : measured.y) value -= all.end;
   const auto half = static_cast<double>(set.x.shape().per_image()) / 2;
-  PlotSeries expected{.label = fmt::format("pixels/2 = {} for each unit of T", half),
+  plot::PlotSeries expected{.label = fmt::format("pixels/2 = {} for each unit of T", half),
                       .x = {fit.low, fit.high},
                       .y = {half * fit.low, half * fit.high},
                       .colour = "#b03a2e",
                       .low = {},
                       .high = {}};
-  return svg({.title = title,
+  return plot::svg({.title = title,
               .x_label = "temperature T",
-              .panels = {{"energy", true, {measured, expected}, Corner::upper_left}},
+              .panels = {{"energy", true, {measured, expected}, plot::Corner::upper_left}},
               .log_x = true});
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::report

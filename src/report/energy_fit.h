@@ -7,7 +7,7 @@
 
 #include "report/sample_store.h"
 
-namespace mdsm {
+namespace mdsm::report {
 
 struct EnergyFit {
   double slope = 0;          // of the mean energy, per unit of T: least squares
@@ -25,4 +25,4 @@ std::optional<EnergyFit> fit_energy(const SampleSet& set);
 // E - end against T on logarithmic axes with the line of pixels/2, as SVG.
 std::string energy_plot(const SampleSet& set, const EnergyFit& fit, const std::string& title);
 
-}  // namespace mdsm
+}  // namespace mdsm::report

@@ -4,7 +4,7 @@
 
 #include "core/base64.h"
 
-namespace mdsm {
+namespace mdsm::report {
 namespace {
 
 constexpr int64_t kTop = 20;  // for the headings
@@ -38,4 +38,4 @@ std::string neighbour_figure(std::span<const std::byte> png, const FigureCell& c
   return out + "</svg>\n";
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::report

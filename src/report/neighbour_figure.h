@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace mdsm {
+namespace mdsm::report {
 
 constexpr int64_t kFigureGap = 16;  // between the images of the grid: room for the text
 
@@ -19,4 +19,4 @@ struct FigureCell {
 std::string neighbour_figure(std::span<const std::byte> png, const FigureCell& cell,
                              std::span<const double> distances, int64_t k);
 
-}  // namespace mdsm
+}  // namespace mdsm::report

@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "core/error.h"
-#include "report/plot.h"
-#include "sample/denoise.h"
+#include "plot/plot.h"
+#include "restore/denoise.h"
 
-namespace mdsm {
+namespace mdsm::report {
 namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
@@ -41,8 +41,8 @@ int64_t used_points(const SampleSet& set) {
   return used;
 }
 
-PlotSeries spread_series(const SampleSet& set, const std::vector<float>& table, const char* colour) {
-  PlotSeries series;
+plot::PlotSeries spread_series(const SampleSet& set, const std::vector<float>& table, const char* colour) {
+  plot::PlotSeries series;
   series.colour = colour;
   const int64_t used = used_points(set);
   for (int64_t point = 0; point < used; ++point) {
@@ -66,13 +66,13 @@ void TraceRecorder::plan(int64_t steps) {
   sigma_ = energy_;
 }
 
-void TraceRecorder::observe(const StepReport& report) {
+void TraceRecorder::observe(const sample::StepReport& report) {
   if (stride_ == 0) plan(report.steps);
   if (report.step % stride_ != 0 && report.step != report.steps) return;
   const size_t point =
       report.step == report.steps ? steps_.size() - 1 : static_cast<size_t>(report.step / stride_);
   temperature_[point] = report.temperature;
-  const std::vector<float> levels = noise_levels(spec_, report.grad_x);
+  const std::vector<float> levels = restore::noise_levels(sigma0_, report.grad_x);
   for (size_t row = 0; row < report.index.size(); ++row) {
     const size_t at = static_cast<size_t>(report.index[row]) * steps_.size() + point;
     energy_[at] = report.energy[row];
@@ -90,7 +90,7 @@ void TraceRecorder::store(SampleSet& set) const {
 
 bool Trajectory::wants(uint64_t seed) const { return std::ranges::find(seeds_, seed) != seeds_.end(); }
 
-void Trajectory::observe(const StepReport& report, std::span<const uint64_t> seeds) {
+void Trajectory::observe(const sample::StepReport& report, std::span<const uint64_t> seeds) {
   const int64_t stride = std::max<int64_t>(1, report.steps / static_cast<int64_t>(kFrames));
   if (report.step % stride != 0) return;
   Tensor denoised;
@@ -99,7 +99,7 @@ void Trajectory::observe(const StepReport& report, std::span<const uint64_t> see
     if (!wants(seed)) continue;
     if (denoised.shape().n == 0) {
       denoised = Tensor(report.x.shape);
-      denoise_into(spec_, report.x, report.grad_x, denoised);
+      restore::denoise_into(sigma0_, report.x, report.grad_x, denoised);
     }
     const auto noisy = report.x.image(static_cast<int64_t>(row));
     const auto clean = denoised.view().image(static_cast<int64_t>(row));
@@ -119,9 +119,9 @@ const std::vector<Trajectory::Frame>& Trajectory::of(uint64_t seed) const {
   return found->second;
 }
 
-Image Trajectory::strips(int64_t columns, int64_t scale) const {
+image::Image Trajectory::strips(int64_t columns, int64_t scale) const {
   const auto samples = static_cast<int64_t>(seeds_.size());
-  Tensor sheet(spec_.input(2 * samples * columns));
+  Tensor sheet(image_.with_n(2 * samples * columns));
   for (int64_t i = 0; i < samples; ++i) {
     const auto& frames = of(seeds_[static_cast<size_t>(i)]);
     const auto last = static_cast<double>(frames.size() - 1);
@@ -132,40 +132,40 @@ Image Trajectory::strips(int64_t columns, int64_t scale) const {
       std::ranges::copy(frame.denoised, sheet.view().image((2 * i + 1) * columns + column).begin());
     }
   }
-  return grid(sheet, columns, scale);
+  return image::grid(sheet, columns, scale);
 }
 
-std::vector<Image> Trajectory::frames(int64_t scale) const {
+std::vector<image::Image> Trajectory::frames(int64_t scale) const {
   const auto samples = static_cast<int64_t>(seeds_.size());
   size_t count = 0;
   for (const uint64_t seed : seeds_) count = std::max(count, of(seed).size());
-  std::vector<Image> out;
+  std::vector<image::Image> out;
   for (size_t at = 0; at < count; ++at) {
-    Tensor sheet(spec_.input(2 * samples));
+    Tensor sheet(image_.with_n(2 * samples));
     for (int64_t i = 0; i < samples; ++i) {
       const auto& frames = of(seeds_[static_cast<size_t>(i)]);
       const Frame& frame = frames[std::min(at, frames.size() - 1)];
       std::ranges::copy(frame.noisy, sheet.view().image(i).begin());
       std::ranges::copy(frame.denoised, sheet.view().image(samples + i).begin());
     }
-    out.push_back(grid(sheet, samples, scale));
+    out.push_back(image::grid(sheet, samples, scale));
   }
   return out;
 }
 
 std::string trace_plot(const SampleSet& set, const std::string& title) {
-  Plot plot{.title = title, .x_label = "step", .panels = {}};
+  plot::Plot plot{.title = title, .x_label = "step", .panels = {}};
   plot.panels.push_back({"energy", false, {spread_series(set, set.energy_trace, "#1f5fa8")}});
   const bool tempered = std::ranges::any_of(set.trace_temperature, [](double t) { return t > 0; });
   if (tempered) {
-    PlotSeries series;
+    plot::PlotSeries series;
     series.x.assign(set.trace_steps.begin(), set.trace_steps.end());
     series.y = set.trace_temperature;
     series.colour = "#b03a2e";
     plot.panels.push_back({"temperature", true, {series}});
   }
   plot.panels.push_back({"noise level", true, {spread_series(set, set.sigma_trace, "#2e7d4f")}});
-  return svg(plot);
+  return plot::svg(plot);
 }
 
 int64_t last_step(const SampleSet& set) {
@@ -173,4 +173,4 @@ int64_t last_step(const SampleSet& set) {
   return used > 0 ? set.trace_steps[static_cast<size_t>(used - 1)] : -1;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::report

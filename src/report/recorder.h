@@ -10,21 +10,21 @@
 #include "report/sample_store.h"
 #include "sample/sampler.h"
 
-namespace mdsm {
+namespace mdsm::report {
 
 // Energy and noise level of every sample at up to kPoints steps.
 class TraceRecorder {
  public:
   static constexpr int64_t kPoints = 300;
 
-  TraceRecorder(const Spec& spec, int64_t samples) : spec_(spec), samples_(samples) {}
-  void observe(const StepReport& report);
+  TraceRecorder(double sigma0, int64_t samples) : sigma0_(sigma0), samples_(samples) {}
+  void observe(const sample::StepReport& report);
   void store(SampleSet& set) const;
 
  private:
   void plan(int64_t steps);
 
-  Spec spec_;
+  double sigma0_;
   int64_t samples_, stride_ = 0;
   std::vector<int64_t> steps_;  // those recorded
   std::vector<double> temperature_;
@@ -36,17 +36,18 @@ class Trajectory {
  public:
   static constexpr size_t kFrames = 100;  // at most so many a sample, evenly spaced
 
-  Trajectory(const Spec& spec, std::vector<uint64_t> seeds) : spec_(spec), seeds_(std::move(seeds)) {}
+  Trajectory(const engine::EnergyModel& model, std::vector<uint64_t> seeds)
+      : image_(model.image_shape()), sigma0_(model.sigma0()), seeds_(std::move(seeds)) {}
   bool wants(uint64_t seed) const;
   // seeds: those of the batch that the report is about.
-  void observe(const StepReport& report, std::span<const uint64_t> seeds);
+  void observe(const sample::StepReport& report, std::span<const uint64_t> seeds);
   void finish(uint64_t seed, std::span<const float> image);
 
   // For each sample a noisy row and a denoised row, `columns` steps from left to right; the last column is
   // the result.
-  Image strips(int64_t columns, int64_t scale) const;
+  image::Image strips(int64_t columns, int64_t scale) const;
   // Noisy row above denoised row, a column for each sample; samples that are done stay.
-  std::vector<Image> frames(int64_t scale) const;
+  std::vector<image::Image> frames(int64_t scale) const;
 
  private:
   struct Frame {
@@ -54,7 +55,8 @@ class Trajectory {
   };
   const std::vector<Frame>& of(uint64_t seed) const;
 
-  Spec spec_;
+  Shape image_;
+  double sigma0_;
   std::vector<uint64_t> seeds_;
   std::map<uint64_t, std::vector<Frame>> frames_;
 };
@@ -65,4 +67,4 @@ std::string trace_plot(const SampleSet& set, const std::string& title);
 // The last step at which a sample was still moving; -1 without a trace.
 int64_t last_step(const SampleSet& set);
 
-}  // namespace mdsm
+}  // namespace mdsm::report

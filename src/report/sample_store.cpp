@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "core/error.h"
-#include "core/npy.h"
+#include "io/npy.h"
 
-namespace mdsm {
+namespace mdsm::report {
 namespace {
 
 using nlohmann::json;
@@ -29,7 +29,7 @@ json read_json(const fs::path& path) {
 }
 
 std::vector<float> read_floats(const fs::path& path, const std::vector<int64_t>& shape) {
-  NpyArray array = read_npy(path);
+  io::NpyArray array = io::read_npy(path);
   auto* values = std::get_if<std::vector<float>>(&array.values);
   if (!values || array.shape != shape) fail_damaged(path, "not the array that was written");
   return std::move(*values);
@@ -45,13 +45,13 @@ std::vector<float> floats(const json& list) {
 
 void save_set(const fs::path& stem, const SampleSet& set, const json& more) {
   const Shape& s = set.x.shape();
-  write_npy(with_end(stem, ".npy"), {s.n, s.c, s.h, s.w}, set.x.values());
+  io::write_npy(with_end(stem, ".npy"), {s.n, s.c, s.h, s.w}, set.x.values());
   if (set.points > 0) {
     std::vector<float> both = set.energy_trace;
     both.insert(both.end(), set.sigma_trace.begin(), set.sigma_trace.end());
-    write_npy(with_end(stem, "-trace.npy"), {2, s.n, set.points}, both);
+    io::write_npy(with_end(stem, "-trace.npy"), {2, s.n, set.points}, both);
   }
-  if (set.draw_count > 0) write_npy(with_end(stem, "-draws.npy"), {s.n, set.draw_count}, set.draws);
+  if (set.draw_count > 0) io::write_npy(with_end(stem, "-draws.npy"), {s.n, set.draw_count}, set.draws);
   json values = more;
   values["shape"] = {s.c, s.h, s.w};
   values["seeds"] = set.seeds;
@@ -262,4 +262,4 @@ void SampleStore::finish(const SampleSet& all, const json& summary) {
   made_ = Made::nothing;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::report

@@ -13,7 +13,7 @@
 #include "core/files.h"
 #include "core/tensor.h"
 
-namespace mdsm {
+namespace mdsm::report {
 
 // All vectors have one entry a sample, in the order of seeds; those that do not apply are empty.
 struct SampleSet {
@@ -71,4 +71,4 @@ class SampleStore {
   size_t next_part_ = 0;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::report

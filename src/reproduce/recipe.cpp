@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 namespace {
 
 using nlohmann::json;
@@ -187,4 +187,4 @@ std::vector<const Recipe*> in_order(const std::map<std::string, Recipe>& recipes
   return order;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

@@ -8,7 +8,7 @@
 
 #include "core/files.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 
 inline constexpr const char* kScales[] = {"smoke", "cpu", "paper"};
 
@@ -48,4 +48,4 @@ std::map<std::string, Recipe> read_recipes(const fs::path& folder);
 std::vector<const Recipe*> in_order(const std::map<std::string, Recipe>& recipes,
                                     const std::vector<std::string>& names);
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

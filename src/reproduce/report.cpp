@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/progress.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 namespace {
 
 constexpr const char* kStyle = R"(
@@ -153,4 +153,4 @@ std::string html_report(const std::vector<Outcome>& outcomes, const ReproduceOpt
          sections + "</body></html>\n";
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

@@ -7,7 +7,7 @@
 
 #include "reproduce/runner.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 
 struct ReportAbout {
   std::string program;  // "mdsm 0.3.0 (commit)"
@@ -22,4 +22,4 @@ std::string html_report(const std::vector<Outcome>& outcomes, const ReproduceOpt
 // "12.30 ± 0.05"; "–" where there is no number.
 std::string result_text(const RecipeResult& result, const Recipe& recipe, const ReproduceOptions& options);
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

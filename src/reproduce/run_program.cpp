@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 namespace {
 
 constexpr useconds_t kLookEvery = 20'000;  // microseconds between looks at the child
@@ -77,4 +77,4 @@ ProgramEnd run_program(const std::vector<std::string>& command, const fs::path& 
   return {false, said.empty() ? how : how + ": " + said};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

@@ -8,7 +8,7 @@
 
 #include "core/files.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 
 struct ProgramEnd {
   bool good = false;
@@ -18,4 +18,4 @@ struct ProgramEnd {
 ProgramEnd run_program(const std::vector<std::string>& command, const fs::path& output,
                        const fs::path& errors, const std::atomic<bool>& stop);
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

@@ -9,7 +9,7 @@
 #include "core/resources.h"
 #include "reproduce/run_program.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 namespace {
 
 using nlohmann::json;
@@ -135,4 +135,4 @@ std::optional<double> result_number(const Recipe& recipe, const ReproduceOptions
   return values[pointer].get<double>();
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

@@ -13,7 +13,7 @@
 
 #include "reproduce/variables.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 
 struct StepOutcome {
   std::string name, command;  // the command as one types it
@@ -44,4 +44,4 @@ Outcome run_recipe(const Recipe& recipe, const ReproduceOptions& options, bool f
 std::optional<double> result_number(const Recipe& recipe, const ReproduceOptions& options,
                                     const std::string& reference);
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

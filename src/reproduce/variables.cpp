@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "data/known_sets.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 namespace {
 
 // The only run folder in a training step's folder.
@@ -23,7 +23,7 @@ fs::path run_folder(const fs::path& folder) {
 
 std::string data_source(const ReproduceOptions& options, const std::string& name) {
   if (const auto given = options.data.find(name); given != options.data.end()) return given->second;
-  const KnownSet* set = find_known_set(name);
+  const data::KnownSet* set = data::find_known_set(name);
   if (!set) return "";
   if (set->files != name) {  // made from another set: from where that one is
     const auto given = options.data.find(set->files);
@@ -31,13 +31,13 @@ std::string data_source(const ReproduceOptions& options, const std::string& name
     if (given != options.data.end() && given->second.starts_with(prefix))
       return name + ":" + given->second.substr(prefix.size());
   }
-  return locate(*set) ? name : "";
+  return data::locate(*set) ? name : "";
 }
 
 std::string missing_data(const ReproduceOptions& options, const Recipe& recipe) {
   for (const std::string& name : recipe.data) {
     if (!data_source(options, name).empty()) continue;
-    const KnownSet* set = find_known_set(name);
+    const data::KnownSet* set = data::find_known_set(name);
     return fmt::format("no {} data; {}--data {}=SOURCE", name, set ? set->how_to_get + ", or " : "", name);
   }
   return "";
@@ -73,4 +73,4 @@ std::string Variables::expand(const std::string& word) const {
   return out;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

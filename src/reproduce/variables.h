@@ -13,7 +13,7 @@
 #include "core/files.h"
 #include "reproduce/recipe.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 
 struct ReproduceOptions {
   std::string scale = "smoke";
@@ -45,4 +45,4 @@ class Variables {
   std::string step_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace mdsm {
+namespace mdsm::sample {
 
 class StepSize {
  public:
@@ -37,4 +37,4 @@ class StepSize {
   int count_ = 0;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -5,7 +5,7 @@
 #include "sample/chains.h"
 #include "sample/fast.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 // Writes the residual of sample `index` of the run to d, given x and grad_x there. Called from several
 // threads.
@@ -33,4 +33,4 @@ double blended_scale(double h, double kept, double sigma, double previous);
 bool blended_step(Chains& chains, int64_t row, int64_t step, std::span<const float> along, double factor,
                   double scale);
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -8,17 +8,16 @@
 #include "core/threads.h"
 #include "sample/update.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 Chains::Chains(const Run& run, double start_sigma, std::string hint) : run_(run), hint_(std::move(hint)) {
-  const Spec& spec = run.engine.spec();
   const int64_t n = static_cast<int64_t>(run.seeds.size());
-  const Shape shape = spec.input(n);
+  const Shape shape = run.model.images(n);
   if (n == 0) fail_usage("give at least one seed", "no seeds: there is nothing to sample");
   if (run.start && run.start->shape != shape)
     fail_usage("fit the start to the model", "the start has shape {} instead of {}", run.start->shape.text(),
                shape.text());
-  x_memory_ = run.start ? Tensor(shape) : start_images(spec, run.seeds, start_sigma);
+  x_memory_ = run.start ? Tensor(shape) : start_images(run.model.image_shape(), run.seeds, start_sigma);
   if (run.start) std::ranges::copy(run.start->values(), x_memory_.data());
   grad_memory_ = Tensor(shape);
   x_ = x_memory_.view(), grad_x_ = grad_memory_.view();
@@ -39,7 +38,7 @@ bool Chains::stop_asked() {
 }
 
 void Chains::evaluate(int64_t step) {
-  run_.engine.energy_and_gradient(x_, energy(), grad_x_);
+  run_.model.energy_and_gradient(x_, energy(), grad_x_);
   for (int64_t row = 0; row < rows(); ++row) {
     count_evaluations(row, 1);
     if (!std::isfinite(energy_[static_cast<size_t>(row)])) fail_diverged(row, step);
@@ -106,4 +105,4 @@ Samples Chains::finish(bool jump, int64_t step) {
   return std::move(result_);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -6,7 +6,7 @@
 
 #include "sample/sampler.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 class Chains {
  public:
@@ -16,7 +16,7 @@ class Chains {
   int64_t rows() const { return x_.shape.n; }
   int64_t index(int64_t row) const { return index_[static_cast<size_t>(row)]; }
   uint64_t seed(int64_t row) const { return run_.seeds[static_cast<size_t>(index(row))]; }
-  double sigma0() const { return run_.engine.spec().sigma0; }
+  double sigma0() const { return run_.model.sigma0(); }
   TensorView x() { return x_; }
   TensorView grad_x() { return grad_x_; }
   std::span<float> energy() { return {energy_.data(), static_cast<size_t>(rows())}; }
@@ -55,4 +55,4 @@ class Chains {
   Samples result_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

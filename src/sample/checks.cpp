@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 void check_temperatures(std::span<const double> temperatures) {
   if (temperatures.empty()) fail_usage("use at least one", "a schedule of 0 steps");
@@ -34,4 +34,4 @@ int64_t burn_in_steps(int64_t asked, int64_t steps, int64_t automatic) {
   return asked;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

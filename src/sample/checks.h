@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace mdsm {
+namespace mdsm::sample {
 
 void check_temperatures(std::span<const double> temperatures);
 void check_positive(double value, const char* name);
@@ -14,4 +14,4 @@ void check_at_least(int64_t value, int64_t low, const char* name);
 // The burn-in asked for, or `automatic` when that is negative; more than there are steps is an error.
 int64_t burn_in_steps(int64_t asked, int64_t steps, int64_t automatic);
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 
 using Chain = std::vector<double>;
@@ -97,4 +97,4 @@ ChainDiagnostics diagnose(std::span<const float> values, int64_t chains) {
   return out;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace mdsm {
+namespace mdsm::sample {
 
 struct ChainDiagnostics {
   int64_t chains = 0, draws = 0;
@@ -19,4 +19,4 @@ struct ChainDiagnostics {
 // values: (draws x chains), as Samples::energy_draws.
 ChainDiagnostics diagnose(std::span<const float> values, int64_t chains);
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

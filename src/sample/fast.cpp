@@ -10,7 +10,7 @@
 #include "sample/checks.h"
 #include "sample/update.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 
 void check(const FastOptions& options) {
@@ -114,7 +114,7 @@ Samples run_blind(const Run& run, const FastOptions& options, const Residual& re
 }
 
 Samples fast_blind(const Run& run, const FastOptions& options) {
-  const double sigma0 = run.engine.spec().sigma0;
+  const double sigma0 = run.model.sigma0();
   const float scale = static_cast<float>(sigma0 * sigma0);
   return run_blind(run, options,
                    [scale](int64_t, std::span<const float>, std::span<const float> g, std::span<float> d) {
@@ -122,4 +122,4 @@ Samples fast_blind(const Run& run, const FastOptions& options) {
                    });
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -17,7 +17,7 @@
 
 #include "sample/sampler.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 struct FastOptions {
   double h0 = 0.03;           // share of the residual removed in the first step, in (0, 1]
@@ -49,4 +49,4 @@ Samples ode(const Run& run, const OdeOptions& options = {});
 // steps + 1 levels from sigma_max down to sigma_min.
 std::vector<double> noise_grid(const OdeOptions& options);
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

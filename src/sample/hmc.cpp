@@ -11,7 +11,7 @@
 #include "sample/transition.h"
 #include "sample/update.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 
 bool one_temperature(std::span<const double> temperatures) {
@@ -26,7 +26,7 @@ HmcOptions mala_options() {
   return options;
 }
 
-void leapfrog(Engine& engine, TensorView x, TensorView velocity, TensorView grad_x, std::span<float> energy,
+void leapfrog(engine::EnergyModel& engine, TensorView x, TensorView velocity, TensorView grad_x, std::span<float> energy,
               std::span<const double> eps, int64_t steps, std::vector<uint8_t>& diverged) {
   std::ranges::fill(diverged, 0);
   const auto kick = [&](int64_t row) {
@@ -63,7 +63,7 @@ Samples hmc(const Run& run, std::span<const double> temperatures, const HmcOptio
 
   Chains chains(run, 1, "use a smaller --eps");
   const auto n = static_cast<size_t>(chains.rows());
-  HmcTransition transition(run.engine, chains.x().shape);
+  HmcTransition transition(run.model, chains.x().shape);
   std::vector<StepSize> step_sizes(n, StepSize(options.eps, options.target));
   std::vector<double> eps(n), accepted(n);
   int64_t counted = 0;
@@ -100,4 +100,4 @@ Samples mala(const Run& run, std::span<const double> temperatures, const HmcOpti
   return hmc(run, temperatures, one);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -7,7 +7,7 @@
 #include "sample/checks.h"
 #include "sample/update.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 
 Samples run_langevin(const Run& run, std::span<const double> temperatures, const LangevinOptions& options,
@@ -45,4 +45,4 @@ Samples langevin(const Run& run, const FixedTemperatureOptions& fixed, const Lan
   return run_langevin(run, temperatures, options, burn_in_steps(fixed.burn_in, fixed.steps, fixed.steps / 2));
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -5,7 +5,7 @@
 #include "sample/sampler.h"
 #include "sample/schedule.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 struct LangevinOptions {
   double eps = 0.02;
@@ -25,4 +25,4 @@ struct FixedTemperatureOptions {
 // The single-noise experiment: annealed_langevin at one temperature, with energies for the diagnostics.
 Samples langevin(const Run& run, const FixedTemperatureOptions& fixed, const LangevinOptions& options = {});
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

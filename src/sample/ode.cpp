@@ -8,7 +8,7 @@
 #include "sample/fast.h"
 #include "sample/update.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 const char* to_string(OdeMethod method) { return method == OdeMethod::euler ? "euler" : "heun"; }
 
@@ -77,4 +77,4 @@ Samples ode(const Run& run, const OdeOptions& options) {
   }
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -1,4 +1,4 @@
-// What all samplers share: the run they are given (engine, seeds, start, observer, stop flag) and the samples
+// What all samplers share: the run they are given (model, seeds, start, observer, stop flag) and the samples
 // they give back. Samplers are pure functions of these: no files, no printing.
 //
 // Sample i of a run is named by seeds[i]. Everything random about it comes from streams of that seed, so its
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/random.h"
-#include "engine/engine.h"
+#include "engine/energy_model.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 // What an observer sees: x with its energy and gradient, before the step that leaves it. All of it is valid
 // during the call only. The denoised image is x - sigma0² grad_x (denoise_into() in denoise.h).
@@ -32,7 +32,7 @@ struct StepReport {
 using Observer = std::function<void(const StepReport&)>;
 
 struct Run {
-  Engine& engine;
+  engine::EnergyModel& model;
   std::span<const uint64_t> seeds;          // one sample each
   std::optional<ConstTensorView> start{};   // (N,C,H,W); without it 0.5 + standard normal noise
   Observer observer{};                      // called once a step; may be empty
@@ -76,6 +76,6 @@ enum class Draw : uint64_t {
 RandomStream sample_stream(uint64_t seed, Draw draw, uint64_t step = 0);
 
 // (N,C,H,W): 0.5 + sigma n, n from the start stream of each seed.
-Tensor start_images(const Spec& spec, std::span<const uint64_t> seeds, double sigma = 1);
+Tensor start_images(const Shape& image, std::span<const uint64_t> seeds, double sigma = 1);
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 
 constexpr int64_t kMostSteps = 100'000'000;  // beyond any use; a slip of the hand, not a schedule
@@ -104,4 +104,4 @@ std::vector<double> parse_schedule(const std::string& text, const std::string& n
   return schedule;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

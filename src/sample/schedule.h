@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace mdsm {
+namespace mdsm::sample {
 
 enum class Annealing { exponential, linear, constant };
 const char* to_string(Annealing annealing);         // "exp", "linear", "constant"
@@ -31,4 +31,4 @@ std::vector<double> constant_schedule(double temperature, int64_t steps);
 std::vector<double> parse_schedule(const std::string& text, const std::string& name,
                                    const char* what = "temperature");
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -7,7 +7,7 @@
 #include "sample/hmc.h"
 #include "sample/update.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 
 // A trajectory whose time is the same at every proposal can come back to where it began; leapfrog steps of
@@ -20,7 +20,7 @@ double hamiltonian(float energy, std::span<const float> velocity) {
 
 }  // namespace
 
-HmcTransition::HmcTransition(Engine& engine, const Shape& shape)
+HmcTransition::HmcTransition(engine::EnergyModel& engine, const Shape& shape)
     : engine_(engine),
       x_(shape),
       velocity_(shape),
@@ -81,4 +81,4 @@ void HmcTransition::run(const ChainState& chains, int64_t step, double temperatu
   }
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -5,7 +5,7 @@
 
 #include "sample/sampler.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 // A batch of chains that somebody else owns. energy and grad_x belong to x, before and after a transition.
 struct ChainState {
@@ -16,7 +16,7 @@ struct ChainState {
 
 class HmcTransition {
  public:
-  HmcTransition(Engine& engine, const Shape& shape);  // shape: of the batch
+  HmcTransition(engine::EnergyModel& engine, const Shape& shape);  // shape: of the batch
 
   // `step` names the random numbers; eps (N) is the leapfrog step of each chain, made up to a fifth longer or
   // shorter by chance. The momentum has variance `temperature`; at 0 only downhill moves are accepted.
@@ -32,11 +32,11 @@ class HmcTransition {
                int64_t leapfrogs);
   double probability(int64_t row, double temperature) const;
 
-  Engine& engine_;
+  engine::EnergyModel& engine_;
   Tensor x_, velocity_, grad_x_;
   std::vector<float> energy_;
   std::vector<double> before_, eps_, acceptance_;  // before: H at the start of the trajectory
   std::vector<uint8_t> diverged_, accepted_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

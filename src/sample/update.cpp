@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 // Images live in [0,1] and the hottest noise in use has a few units; beyond this nothing comes back.
 constexpr float kRange = 1e6f;
@@ -79,4 +79,4 @@ float noise_level(double sigma0, std::span<const float> g) {
   return static_cast<float>(sigma0 * sigma0 * std::sqrt(sum_of_squares(g) / static_cast<double>(g.size())));
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 
 // Images a thread should have at least, for parallel_for: below this, starting a thread costs more than it
 // saves.
@@ -28,4 +28,4 @@ double sum_of_squares(std::span<const float> values);
 // sigma0² ‖g‖ / sqrt(pixels)
 float noise_level(double sigma0, std::span<const float> g);
 
-}  // namespace mdsm
+}  // namespace mdsm::sample

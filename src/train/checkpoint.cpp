@@ -4,26 +4,26 @@
 #include <cctype>
 
 #include "core/error.h"
-#include "model/safetensors.h"
+#include "io/safetensors.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 using nlohmann::json;
 
 struct Part {
-  StateVector which;
+  engine::StateVector which;
   const char* name;
 };
-constexpr Part kParts[] = {{StateVector::weights, "weights"},
-                           {StateVector::ema, "ema"},
-                           {StateVector::adam_m, "adam_m"},
-                           {StateVector::adam_v, "adam_v"}};
+constexpr Part kParts[] = {{engine::StateVector::weights, "weights"},
+                           {engine::StateVector::ema, "ema"},
+                           {engine::StateVector::adam_m, "adam_m"},
+                           {engine::StateVector::adam_v, "adam_v"}};
 
 constexpr const char* kChains = "chains";
 
-std::vector<float> read_part(const Engine& engine, StateVector which) {
-  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
+std::vector<float> read_part(const engine::TrainableEnergy& engine, engine::StateVector which) {
+  std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
   engine.read(which, values);
   return values;
 }
@@ -53,9 +53,9 @@ StateHead head_from(const json& values) {
        what);
 }
 
-void load_part(const SafetensorsFile& file, const Part& part, Engine& engine) {
-  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
-  for (const ParameterInfo& info : parameter_layout(engine.spec())) {
+void load_part(const io::SafetensorsFile& file, const Part& part, engine::TrainableEnergy& engine) {
+  std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
+  for (const network::ParameterInfo& info : network::parameter_layout(engine.spec())) {
     const std::string name = fmt::format("{}.{}", part.name, info.name);
     const auto* entry = file.find(name);
     if (!entry || entry->shape != info.shape || entry->dtype != "F32")
@@ -66,7 +66,7 @@ void load_part(const SafetensorsFile& file, const Part& part, Engine& engine) {
   engine.write(part.which, values);
 }
 
-std::vector<float> load_chains(const SafetensorsFile& file, const Shape& image) {
+std::vector<float> load_chains(const io::SafetensorsFile& file, const Shape& image) {
   const auto* entry = file.find(kChains);
   if (!entry) return {};
   const std::vector<int64_t> wanted = {image.c, image.h, image.w};
@@ -80,13 +80,13 @@ std::vector<float> load_chains(const SafetensorsFile& file, const Shape& image) 
 
 }  // namespace
 
-void save_state(const fs::path& path, const Engine& engine, const StateHead& head) {
+void save_state(const fs::path& path, const engine::TrainableEnergy& engine, const StateHead& head) {
   std::vector<std::vector<float>> vectors;
-  std::vector<NamedTensor> tensors;
-  const auto layout = parameter_layout(engine.spec());
+  std::vector<io::NamedTensor> tensors;
+  const auto layout = network::parameter_layout(engine.spec());
   for (const Part& part : kParts) {
     vectors.push_back(read_part(engine, part.which));
-    for (const ParameterInfo& info : layout)
+    for (const network::ParameterInfo& info : layout)
       tensors.push_back({fmt::format("{}.{}", part.name, info.name), info.shape,
                          std::span(vectors.back()).subspan(info.offset, info.count)});
   }
@@ -95,16 +95,16 @@ void save_state(const fs::path& path, const Engine& engine, const StateHead& hea
     const auto count = static_cast<int64_t>(head.chains.size()) / image.count();
     tensors.push_back({kChains, {count, image.c, image.h, image.w}, head.chains});
   }
-  write_safetensors(path, tensors,
+  io::write_safetensors(path, tensors,
                     {{"mdsm_state", head_json(head).dump()}, {"spec", to_json(engine.spec()).dump()}});
 }
 
-StateHead load_state(const fs::path& path, Engine& engine) {
-  const SafetensorsFile file(path);
+StateHead load_state(const fs::path& path, engine::TrainableEnergy& engine) {
+  const io::SafetensorsFile file(path);
   StateHead head;
   try {
     head = head_from(json::parse(file.metadata().at("mdsm_state")));
-    const Spec spec = spec_from_json(json::parse(file.metadata().at("spec")), path.string());
+    const network::Spec spec = network::spec_from_json(json::parse(file.metadata().at("spec")), path.string());
     if (spec.input(1) != engine.spec().input(1))
       fail("give it the same data and options", "the data now has images of {}, the run was started with {}",
            engine.spec().input(1).text(), spec.input(1).text());
@@ -119,7 +119,7 @@ StateHead load_state(const fs::path& path, Engine& engine) {
   return head;
 }
 
-bool state_is_finite(const Engine& engine) {
+bool state_is_finite(const engine::TrainableEnergy& engine) {
   return std::ranges::all_of(
       kParts, [&](const Part& part) { return find_non_finite(read_part(engine, part.which)) < 0; });
 }
@@ -136,4 +136,4 @@ void remove_temporary_files(const fs::path& folder) {
   }
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

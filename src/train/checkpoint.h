@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/files.h"
-#include "engine/engine.h"
+#include "engine/trainable_energy.h"
 #include "train/stats.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 struct StateHead {
   int64_t step = 0;    // updates done; also the loader's cursor
@@ -23,15 +23,15 @@ struct StateHead {
 };
 
 // Weights, average and Adam's two moments of the engine and the chains, with the head in the metadata.
-void save_state(const fs::path& path, const Engine& engine, const StateHead& head);
+void save_state(const fs::path& path, const engine::TrainableEnergy& engine, const StateHead& head);
 
 // Puts the vectors into the engine and returns the head. The network of the file must be the engine's.
-StateHead load_state(const fs::path& path, Engine& engine);
+StateHead load_state(const fs::path& path, engine::TrainableEnergy& engine);
 
 // True when weights and moments are all finite: only then is a state worth resuming.
-bool state_is_finite(const Engine& engine);
+bool state_is_finite(const engine::TrainableEnergy& engine);
 
 // Temporary files that a killed process left in the folder (name.tmpPID).
 void remove_temporary_files(const fs::path& folder);
 
-}  // namespace mdsm
+}  // namespace mdsm::train

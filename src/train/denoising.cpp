@@ -5,7 +5,7 @@
 
 #include "train/importance.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 // Levels rise along the batch, so its quarters are the quarters of the noise range.
@@ -20,7 +20,7 @@ std::array<double, 4> quarter_losses(std::span<const float> residual, std::span<
 
 }  // namespace
 
-DenoisingObjective::DenoisingObjective(Engine& engine, const TrainOptions& options, TrainObserver& observer)
+DenoisingObjective::DenoisingObjective(engine::TrainableEnergy& engine, const TrainOptions& options, TrainObserver& observer)
     : engine_(engine),
       options_(options),
       observer_(observer),
@@ -66,4 +66,4 @@ double DenoisingObjective::mean_energy(ConstTensorView x) {
   return mean(energy_);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -6,11 +6,11 @@
 
 #include "train/objective.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 class DenoisingObjective : public Objective {
  public:
-  DenoisingObjective(Engine& engine, const TrainOptions& options, TrainObserver& observer);
+  DenoisingObjective(engine::TrainableEnergy& engine, const TrainOptions& options, TrainObserver& observer);
 
   void gradient(int64_t step, ConstTensorView clean, bool with_energy_of_data, StepResult& result) override;
   double adam_epsilon() const override;
@@ -18,11 +18,11 @@ class DenoisingObjective : public Objective {
  private:
   double mean_energy(ConstTensorView x);
 
-  Engine& engine_;
+  engine::TrainableEnergy& engine_;
   const TrainOptions& options_;
   TrainObserver& observer_;
   std::vector<float> levels_, weights_, residual_, energy_;
   Tensor noisy_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::train

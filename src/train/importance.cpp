@@ -5,7 +5,7 @@
 
 #include "core/threads.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 constexpr double kNegligible = 40;  // e^-40 of a sum cannot be seen in a double
@@ -95,4 +95,4 @@ double effective_share(std::span<const double> weights) {
   return squares > 0 ? sum * sum / (squares * static_cast<double>(weights.size())) : 0;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

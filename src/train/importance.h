@@ -8,7 +8,7 @@
 
 #include "core/tensor.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 // One weight per element of the batch, divided by their mean. noisy_i was made from clean_i; `levels` are
 // those of the batch, lowest first, and each of them could have made any x~. All zero when no
@@ -22,4 +22,4 @@ double effective_share(std::span<const double> weights);
 // log 1/K sum_l N(x~; x, sigma_l²) without the factors of 2 pi, from the squared distance in d dimensions.
 double log_mixture(double squared_distance, double dimensions, std::span<const float> levels);
 
-}  // namespace mdsm
+}  // namespace mdsm::train

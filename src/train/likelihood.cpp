@@ -9,7 +9,7 @@
 #include "core/threads.h"
 #include "train/noise.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -24,7 +24,7 @@ bool all_finite(std::span<const float> values) { return find_non_finite(values) 
 
 }  // namespace
 
-LikelihoodObjective::LikelihoodObjective(Engine& engine, const TrainOptions& options,
+LikelihoodObjective::LikelihoodObjective(engine::TrainableEnergy& engine, const TrainOptions& options,
                                          std::vector<float>& chains, TrainObserver& observer)
     : engine_(engine),
       options_(options),
@@ -147,4 +147,4 @@ void LikelihoodObjective::applied() {
                       chain(drawn_[i]).begin());
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

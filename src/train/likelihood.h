@@ -7,11 +7,11 @@
 
 #include "train/objective.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 class LikelihoodObjective : public Objective {
  public:
-  LikelihoodObjective(Engine& engine, const TrainOptions& options, std::vector<float>& chains,
+  LikelihoodObjective(engine::TrainableEnergy& engine, const TrainOptions& options, std::vector<float>& chains,
                       TrainObserver& observer);
 
   // loss: mean E of the data minus mean E of the samples.
@@ -28,7 +28,7 @@ class LikelihoodObjective : public Objective {
   // Adds sign * mean dE/dtheta; energy_ gets the energies. Returns their mean.
   double add_energy_gradient(ConstTensorView x, double sign);
 
-  Engine& engine_;
+  engine::TrainableEnergy& engine_;
   const TrainOptions& options_;
   TrainObserver& observer_;
   std::vector<float>& chains_;
@@ -37,4 +37,4 @@ class LikelihoodObjective : public Objective {
   Tensor noisy_, samples_, grad_x_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -4,10 +4,10 @@
 
 #include <array>
 
-#include "report/plot.h"
+#include "plot/plot.h"
 #include "train/stats.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 constexpr size_t kPoints = 500, kMany = 40;
@@ -23,7 +23,7 @@ std::string quarter_label(const std::vector<float>& levels, size_t quarter) {
 
 std::string loss_plot(const fs::path& stats, const std::string& title, const TrainOptions& options) {
   const bool likelihood = options.objective == "ml";  // a difference of energies: any sign, no noise levels
-  PlotPanel loss{likelihood ? "difference of energies" : "loss", !likelihood, {}}, rate{"rate", false, {}};
+  plot::PlotPanel loss{likelihood ? "difference of energies" : "loss", !likelihood, {}}, rate{"rate", false, {}};
   loss.series.push_back({"all", {}, {}, "#222", {}, {}});
   const std::vector<float> levels = noise_levels(options.noise, options.batch);
   if (!likelihood && options.noise.kind != "single" && options.batch >= 4)
@@ -35,7 +35,7 @@ std::string loss_plot(const fs::path& stats, const std::string& title, const Tra
   // The first losses are a hundred times the last: with them on the axis the rest would be a flat line.
   const int64_t shown = records.size() < kMany ? 0 : records.back().step / 20;
   for (const StatsRecord& record : records) {
-    const auto add = [&](PlotSeries& series, double value) {
+    const auto add = [&](plot::PlotSeries& series, double value) {
       series.x.push_back(static_cast<double>(record.step));
       series.y.push_back(value);
     };
@@ -44,9 +44,9 @@ std::string loss_plot(const fs::path& stats, const std::string& title, const Tra
     add(loss.series[0], record.loss);
     for (size_t q = 1; q < loss.series.size(); ++q) add(loss.series[q], record.loss_quarters[q - 1]);
   }
-  for (PlotPanel* panel : {&loss, &rate})
-    for (PlotSeries& series : panel->series) thin(series, kPoints);
-  return svg({title, "updates", {loss, rate}});
+  for (plot::PlotPanel* panel : {&loss, &rate})
+    for (plot::PlotSeries& series : panel->series) plot::thin(series, kPoints);
+  return plot::svg({title, "updates", {loss, rate}});
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "core/threads.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 void validate(const NoiseOptions& options) {
   if (options.kind == "single") return;
@@ -67,4 +67,4 @@ double normalised_loss(std::span<const float> residual, std::span<const float> l
   return sum / static_cast<double>(residual.size());
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -9,7 +9,7 @@
 
 #include "core/tensor.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 struct NoiseOptions {
   std::string kind = "geometric";  // geometric, linear, single
@@ -33,4 +33,4 @@ void add_training_noise(ConstTensorView clean, std::span<const float> levels, ui
 // The reported loss: mean of residual_i / sigma_i², in which neither sigma0 nor the weight shows.
 double normalised_loss(std::span<const float> residual, std::span<const float> levels);
 
-}  // namespace mdsm
+}  // namespace mdsm::train

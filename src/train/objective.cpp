@@ -5,9 +5,9 @@
 #include "train/denoising.h"
 #include "train/likelihood.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
-std::unique_ptr<Objective> make_objective(Engine& engine, const TrainOptions& options,
+std::unique_ptr<Objective> make_objective(engine::TrainableEnergy& engine, const TrainOptions& options,
                                           std::vector<float>& chains, TrainObserver& observer) {
   if (options.objective == "ml")
     return std::make_unique<LikelihoodObjective>(engine, options, chains, observer);
@@ -18,4 +18,4 @@ double mean(std::span<const float> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/trainable_energy.h"
 #include "train/observer.h"
 #include "train/train_options.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 class Objective {
  public:
@@ -28,7 +28,7 @@ class Objective {
 
 // The one that the options name. `chains` holds the persistent chains of maximum likelihood, image after
 // image: filled at the start when it is empty, changed by applied(). All references must stay.
-std::unique_ptr<Objective> make_objective(Engine& engine, const TrainOptions& options,
+std::unique_ptr<Objective> make_objective(engine::TrainableEnergy& engine, const TrainOptions& options,
                                           std::vector<float>& chains, TrainObserver& observer);
 
 // Calls body(first, count) for pieces of a batch that are in memory at a time.
@@ -40,4 +40,4 @@ void for_micro_batches(const TrainOptions& options, const Body& body) {
 
 double mean(std::span<const float> values);
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -7,7 +7,7 @@
 #include "core/tensor.h"
 #include "train/stats.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 class TrainObserver {
  public:
@@ -19,4 +19,4 @@ class TrainObserver {
   virtual void on_stats(const StatsRecord& /*record*/) {}
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::train

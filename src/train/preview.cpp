@@ -6,10 +6,10 @@
 #include "core/random.h"
 #include "image/image.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
-Preview::Preview(const Dataset& test, const Spec& spec, const NoiseOptions& noise, uint64_t seed,
-                 EngineOptions engine)
+Preview::Preview(const data::Dataset& test, const network::Spec& spec, const NoiseOptions& noise, uint64_t seed,
+                 engine::EngineOptions engine)
     : spec_(spec), engine_options_(std::move(engine)) {
   if (test.image_shape() != spec.input(1))
     fail("fit both alike, or use --preview-every 0", "the test images are {}, the training images {}",
@@ -26,13 +26,13 @@ Preview::Preview(const Dataset& test, const Spec& spec, const NoiseOptions& nois
   }
 }
 
-void Preview::write(const fs::path& png, const Engine& trained) {
-  Parameters average(spec_);
-  trained.read(StateVector::ema, average.values());
+void Preview::write(const fs::path& png, const engine::TrainableEnergy& trained) {
+  network::Parameters average(spec_);
+  trained.read(engine::StateVector::ema, average.values());
   if (engine_)
-    engine_->write(StateVector::weights, average.values());
+    engine_->write(engine::StateVector::weights, average.values());
   else
-    engine_ = make_engine(engine_options_, average);
+    engine_ = engine::make_engine(engine_options_, average);
 
   const int64_t count = clean_.shape().n;
   Tensor rows(spec_.input(3 * count)), grad_x(spec_.input(count));
@@ -44,7 +44,7 @@ void Preview::write(const fs::path& png, const Engine& trained) {
   const std::span<float> denoised = rows.view().images(count, count).values();
   for (size_t k = 0; k < denoised.size(); ++k)
     denoised[k] = noisy_.values()[k] - sigma0_squared * grad_x.values()[k];
-  write_png(png, grid(rows, count, 2));
+  image::write_png(png, image::grid(rows, count, 2));
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -7,28 +7,28 @@
 
 #include "core/files.h"
 #include "data/dataset.h"
-#include "engine/engine.h"
+#include "engine/registry/registry.h"
 #include "train/noise.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 class Preview {
  public:
   // Takes the first images of `test`. The engine of its own keeps the trained one's buffers and weights
   // untouched; it is made with the first picture.
-  Preview(const Dataset& test, const Spec& spec, const NoiseOptions& noise, uint64_t seed,
-          EngineOptions engine);
+  Preview(const data::Dataset& test, const network::Spec& spec, const NoiseOptions& noise, uint64_t seed,
+          engine::EngineOptions engine);
 
   // Noisy row, denoised row (x~ - sigma0² grad_x(x~)), clean row.
-  void write(const fs::path& png, const Engine& trained);
+  void write(const fs::path& png, const engine::TrainableEnergy& trained);
 
  private:
   static constexpr int64_t kImages = 10;
 
-  Spec spec_;
-  EngineOptions engine_options_;
-  std::unique_ptr<Engine> engine_;
+  network::Spec spec_;
+  engine::EngineOptions engine_options_;
+  std::unique_ptr<engine::TrainableEnergy> engine_;
   Tensor clean_, noisy_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::train

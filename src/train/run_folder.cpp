@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "train/checkpoint.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 using nlohmann::json;
@@ -118,4 +118,4 @@ std::string run_name(const std::string& data, const std::string& network, int64_
                      desc.substr(0, 100));
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

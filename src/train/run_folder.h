@@ -8,7 +8,7 @@
 
 #include "core/files.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 class RunFolder {
  public:
@@ -53,4 +53,4 @@ std::string source_name(const std::string& data);
 std::string run_name(const std::string& data, const std::string& network, int64_t width,
                      const std::string& desc);
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 void validate(const RateOptions& options) {
   if (options.kind != "cosine" && options.kind != "step" && options.kind != "constant")
@@ -32,4 +32,4 @@ double ema_decay(double decay, int64_t step) {
   return std::min(decay, static_cast<double>(1 + step) / static_cast<double>(10 + step));
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace mdsm {
+namespace mdsm::train {
 
 struct RateOptions {
   std::string kind = "cosine";  // cosine, step, constant
@@ -25,4 +25,4 @@ double learning_rate(const RateOptions& options, int64_t step);
 // second term keeps the random initial weights out of the average of a young run.
 double ema_decay(double decay, int64_t step);
 
-}  // namespace mdsm
+}  // namespace mdsm::train

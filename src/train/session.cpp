@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "model/model_file.h"
+#include "network/model_file.h"
 #include "train/loss_plot.h"
 #include "train/tfevents.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 using nlohmann::json;
@@ -58,10 +58,10 @@ json model_info(const SessionInput& in, const StateHead& head, const char* kind)
   return {{"preset", o.preset}, {"trained", trained}, {"sampling", sampling_info(o)}};
 }
 
-void save_model_file(const SessionInput& in, const StateHead& head, StateVector which, const fs::path& path) {
-  Parameters parameters(in.engine.spec());
+void save_model_file(const SessionInput& in, const StateHead& head, engine::StateVector which, const fs::path& path) {
+  network::Parameters parameters(in.engine.spec());
   in.engine.read(which, parameters.values());
-  save_model(path, parameters, model_info(in, head, which == StateVector::ema ? "ema" : "weights"));
+  network::save_model(path, parameters, model_info(in, head, which == engine::StateVector::ema ? "ema" : "weights"));
 }
 
 // The state comes last: while it is the old one, whatever is newer beside it will be written again.
@@ -70,8 +70,8 @@ void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats)
   if (head.step > 0)
     write_file(in.folder.plot(),
                loss_plot(in.folder.stats(), in.folder.path().filename().string(), in.options));
-  save_model_file(in, head, StateVector::weights, in.folder.weights());
-  save_model_file(in, head, StateVector::ema, in.folder.ema());
+  save_model_file(in, head, engine::StateVector::weights, in.folder.weights());
+  save_model_file(in, head, engine::StateVector::ema, in.folder.ema());
   save_state(in.folder.state(), in.engine, head);
 }
 
@@ -171,7 +171,7 @@ int64_t train(const SessionInput& in, const StateHead& start, int64_t stop_after
     }
     if (due(head.step, o.preview_every)) in.preview.write(in.folder.preview(head.step), in.engine);
     if (due(head.step, o.snapshot_every))
-      save_model_file(in, head, StateVector::ema, in.folder.snapshot(head.step));
+      save_model_file(in, head, engine::StateVector::ema, in.folder.snapshot(head.step));
 
     const bool stopping = stop || (stop_after > 0 && head.step - start.step >= stop_after);
     if (due(head.step, o.save_every) || head.step == end || stopping) {
@@ -183,4 +183,4 @@ int64_t train(const SessionInput& in, const StateHead& start, int64_t stop_after
   return head.step;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

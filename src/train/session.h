@@ -10,12 +10,12 @@
 #include "train/run_folder.h"
 #include "train/trainer.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 struct SessionInput {
   RunFolder& folder;
-  Engine& engine;
-  const Dataset& data;
+  engine::TrainableEnergy& engine;
+  const data::Dataset& data;
   Preview& preview;
   const TrainOptions& options;
   bool flip = false;
@@ -32,4 +32,4 @@ StateHead resume_state(const SessionInput& input);
 int64_t train(const SessionInput& input, const StateHead& start, int64_t stop_after,
               const std::atomic<bool>& stop, TrainObserver& observer);
 
-}  // namespace mdsm
+}  // namespace mdsm::train

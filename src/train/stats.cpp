@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 using nlohmann::json;
@@ -147,4 +147,4 @@ void cut_stats(const fs::path& path, int64_t step) {
   if (kept.size() != fs::file_size(path)) write_file(path, kept);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -10,7 +10,7 @@
 
 #include "core/files.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 struct StepResult {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -79,4 +79,4 @@ std::vector<StatsRecord> read_stats(const fs::path& path);
 // Drops the lines after `step`, and half a line that a killed process left.
 void cut_stats(const fs::path& path, int64_t step);
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 constexpr std::array<uint32_t, 256> make_table() {
@@ -103,4 +103,4 @@ void EventFile::write(const std::string& record) {
        std::generic_category().message(error));
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

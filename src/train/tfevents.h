@@ -10,7 +10,7 @@
 
 #include "core/files.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 uint32_t crc32c(std::string_view bytes);
 
@@ -37,4 +37,4 @@ class EventFile {
   int descriptor_ = -1;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 using nlohmann::json;
@@ -174,16 +174,16 @@ void apply_preset(OptionSet& set, const TrainOptions& options, const std::string
   apply_objective(set, options);
 }
 
-Spec make_spec(const TrainOptions& options, const Shape& image) {
-  Spec spec;
-  spec.network = network_from(options.network);
-  spec.head = head_from(options.head);
+network::Spec make_spec(const TrainOptions& options, const Shape& image) {
+  network::Spec spec;
+  spec.network = network::network_from(options.network);
+  spec.head = network::head_from(options.head);
   spec.width = options.width;
   spec.sigma0 = options.sigma0;
   spec.bowl = options.bowl;
   spec.channels = image.c;
   spec.size = image.h;
-  const int64_t step = spec.network == Network::res34 ? 16 : 8;
+  const int64_t step = spec.network == network::Network::res34 ? 16 : 8;
   if (image.h != image.w)
     fail_usage("fit them with --crop, --resize or --pad", "images of {}x{} pixels are not square", image.w,
                image.h);
@@ -226,4 +226,4 @@ std::string options_hash(const json& resolved, const json& defaults) {
   return fmt::format("{:016x}", hash);
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -9,11 +9,11 @@
 
 #include "core/options.h"
 #include "data/dataset.h"
-#include "model/spec.h"
+#include "network/spec.h"
 #include "train/noise.h"
 #include "train/schedule.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 // Maximum likelihood: samples of the model by Langevin dynamics, and how they start.
 struct LikelihoodOptions {
@@ -57,7 +57,7 @@ void validate(const TrainOptions& options);  // combinations; throws usage error
 void apply_preset(OptionSet& set, const TrainOptions& options, const std::string& data);
 
 // The network for these images. Says how to fit them when no network takes them.
-Spec make_spec(const TrainOptions& options, const Shape& image);
+network::Spec make_spec(const TrainOptions& options, const Shape& image);
 
 // Merges the recorded options of a run into `set`. What the user gave beside them must be equal to what is
 // recorded, or one of the few options that a resumed run may change. `defaults` are the options as declared:
@@ -69,4 +69,4 @@ void apply_recorded(OptionSet& set, const nlohmann::json& recorded, const nlohma
 // part only where they differ from their default, so that runs from before them keep theirs.
 std::string options_hash(const nlohmann::json& resolved, const nlohmann::json& defaults);
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
-LoaderOptions loader_options(const TrainOptions& options, bool flip, int64_t first_step) {
-  LoaderOptions loader;
+data::LoaderOptions loader_options(const TrainOptions& options, bool flip, int64_t first_step) {
+  data::LoaderOptions loader;
   loader.batch = options.batch;
   loader.seed = static_cast<uint64_t>(options.seed);
   loader.flip = flip;
@@ -16,7 +16,7 @@ LoaderOptions loader_options(const TrainOptions& options, bool flip, int64_t fir
 
 }  // namespace
 
-Trainer::Trainer(Engine& engine, const Dataset& data, const TrainOptions& options, bool flip,
+Trainer::Trainer(engine::TrainableEnergy& engine, const data::Dataset& data, const TrainOptions& options, bool flip,
                  int64_t first_step, std::vector<float>& chains, TrainObserver& observer)
     : engine_(engine),
       options_(options),
@@ -34,7 +34,7 @@ StepResult Trainer::update(bool with_energy_of_data) {
   result.grad_norm = engine_.gradient_norm();
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) return result;
 
-  AdamStep adam;
+  engine::AdamStep adam;
   adam.step = step_ + 1;
   adam.lr = result.lr;
   adam.beta1 = options_.beta1;
@@ -51,4 +51,4 @@ StepResult Trainer::update(bool with_energy_of_data) {
   return result;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -8,19 +8,19 @@
 
 #include "data/dataset.h"
 #include "data/loader.h"
-#include "engine/engine.h"
+#include "engine/trainable_energy.h"
 #include "train/objective.h"
 #include "train/observer.h"
 #include "train/stats.h"
 #include "train/train_options.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
 class Trainer {
  public:
   // Starts after `first_step` updates; the engine, and `chains` where the objective keeps some, hold the
   // state of that moment. Keeps references to all.
-  Trainer(Engine& engine, const Dataset& data, const TrainOptions& options, bool flip, int64_t first_step,
+  Trainer(engine::TrainableEnergy& engine, const data::Dataset& data, const TrainOptions& options, bool flip, int64_t first_step,
           std::vector<float>& chains, TrainObserver& observer);
 
   int64_t step() const { return step_; }  // updates done
@@ -29,12 +29,12 @@ class Trainer {
   StepResult update(bool with_energy_of_data);
 
  private:
-  Engine& engine_;
+  engine::TrainableEnergy& engine_;
   const TrainOptions& options_;
   TrainObserver& observer_;
-  Loader loader_;
+  data::Loader loader_;
   std::unique_ptr<Objective> objective_;
   int64_t step_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::train

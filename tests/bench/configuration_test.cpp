@@ -7,24 +7,24 @@
 
 #include "bench/native_steps.h"
 #include "core/error.h"
-#include "model/layers.h"
+#include "network/layers.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
-Configuration tiny(Network network, Head head) {
+Configuration tiny(network::Network network, network::Head head) {
   Configuration config;
   config.spec.network = network;
   config.spec.head = head;
   config.spec.width = 8;
-  config.spec.size = network == Network::res34 ? 16 : 8;
+  config.spec.size = network == network::Network::res34 ? 16 : 8;
   config.spec.channels = 3;
   config.batch = 3;
   return config;
 }
 
-class WorkOfSteps : public testing::TestWithParam<std::tuple<Network, Head>> {};
+class WorkOfSteps : public testing::TestWithParam<std::tuple<network::Network, network::Head>> {};
 
 // Two independent counts of the same work: the formula, and what the engine reports layer by layer.
 TEST_P(WorkOfSteps, IsTheSumOverTheProfile) {
@@ -35,13 +35,13 @@ TEST_P(WorkOfSteps, IsTheSumOverTheProfile) {
   for (const Task task : {Task::training, Task::langevin}) {
     double total = 0;
     std::map<std::string, int> seen;
-    for (const LayerTime& time : steps.profile(task, 2).layers) {
+    for (const engine::LayerTime& time : steps.profile(task, 2).layers) {
       total += time.flop;
       EXPECT_GT(time.seconds, 0) << time.layer;
       ++seen[time.layer];
     }
     EXPECT_NEAR(total / flop(config, task), 1, 1e-12) << to_string(task);
-    for (const LayerInfo& layer : layers(config.spec)) {
+    for (const network::LayerInfo& layer : network::layers(config.spec)) {
       const std::string row = layer.name[0] == 'l' ? "head" : layer.name;
       EXPECT_EQ(seen.count(row), 1) << row;
     }
@@ -49,20 +49,20 @@ TEST_P(WorkOfSteps, IsTheSumOverTheProfile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, WorkOfSteps,
-                         testing::Values(std::tuple{Network::res6, Head::quadratic},
-                                         std::tuple{Network::res12, Head::linear},
-                                         std::tuple{Network::res34, Head::quadratic}));
+                         testing::Values(std::tuple{network::Network::res6, network::Head::quadratic},
+                                         std::tuple{network::Network::res12, network::Head::linear},
+                                         std::tuple{network::Network::res34, network::Head::quadratic}));
 
 TEST(Configuration, ProfileIsOffUnlessAskedFor) {
-  const Configuration config = tiny(Network::res6, Head::quadratic);
+  const Configuration config = tiny(network::Network::res6, network::Head::quadratic);
   const TemporaryFolder folder;
   write_problem(folder.path(), config, 0);
   NativeSteps steps(read_problem(folder.path(), config), {});
-  native_profile_start();
-  native_profile_stop();
+  engine::native_profile_start();
+  engine::native_profile_stop();
   steps.train(1);
-  EXPECT_FALSE(native_profiling());
-  EXPECT_TRUE(native_profile_stop().empty());
+  EXPECT_FALSE(engine::native_profiling());
+  EXPECT_TRUE(engine::native_profile_stop().empty());
 }
 
 TEST(Configuration, FullSuiteHoldsTheNetworksOfTheTargets) {
@@ -91,4 +91,4 @@ TEST(Configuration, GrowthChangesOneNumberAtATime) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -6,7 +6,7 @@
 
 #include "bench/table.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 using nlohmann::json;
@@ -30,7 +30,7 @@ BenchResult sample() {
   training.one_thread = timing({3.8}, 1e9);
   training.peer = timing({16, 15, 17}, 5.5e9);
   training.profile = {2,
-                      {{"rb1.conv_1", kForwardPass, 0.5, 25e9, 1}, {"elementwise", kForwardPass, 0.5, 0, 1}}};
+                      {{"rb1.conv_1", engine::kForwardPass, 0.5, 25e9, 1}, {"elementwise", engine::kForwardPass, 0.5, 0, 1}}};
   StepTimes langevin = training;
   langevin.task = Task::langevin;
   langevin.peer_input = timing({10}, 5e9);
@@ -94,4 +94,4 @@ TEST(Report, JsonHasTheSameNumbers) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::bench

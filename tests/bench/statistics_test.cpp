@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 Spread of(std::vector<double> values) { return spread(values); }
@@ -35,4 +35,4 @@ TEST(Statistics, NothingGivesZeros) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::bench

@@ -12,14 +12,14 @@
 #include "core/files.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::bench {
 namespace {
 
 using nlohmann::json;
 
 Configuration tiny() {
   Configuration config;
-  config.spec.network = Network::res6;
+  config.spec.network = network::Network::res6;
   config.spec.width = 4;
   config.spec.size = 8;
   config.batch = 2;
@@ -68,7 +68,7 @@ TEST(Worker, TimesAndVerifies) {
   EXPECT_GT(answers[1].at("seconds").get<double>(), 0);
   EXPECT_GT(answers[2].at("seconds").get<double>(), 0);
   EXPECT_FALSE(answers[3].at("layers").empty());
-  for (const Difference& d : compare_folders(folder.path() / "out", folder.path() / "out", tiny()))
+  for (const engine::Difference& d : compare_folders(folder.path() / "out", folder.path() / "out", tiny()))
     EXPECT_EQ(d.relative, 0) << d.what;
 }
 
@@ -91,7 +91,7 @@ TEST(Verify, DifferencesAreRelativeToTheReference) {
   std::string bytes = read_text(b / "grad_x.npy");
   bytes.back() = static_cast<char>(bytes.back() ^ 0x40);  // the exponent of the last value
   write_file(b / "grad_x.npy", bytes);
-  for (const Difference& d : compare_folders(a, b, config)) EXPECT_EQ(d.ok(), d.what != "grad_x") << d.what;
+  for (const engine::Difference& d : compare_folders(a, b, config)) EXPECT_EQ(d.ok(), d.what != "grad_x") << d.what;
 }
 
 TEST(Peak, EveryInstructionSetIsMeasured) {
@@ -106,4 +106,4 @@ TEST(Peak, EveryInstructionSetIsMeasured) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::bench

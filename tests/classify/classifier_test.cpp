@@ -9,14 +9,14 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/threads.h"
-#include "model/bundled.h"
+#include "network/bundled.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::classify {
 namespace {
 
 // Bars of one of four orientations on noise: learnt in a few passes, and not by counting bright pixels.
-class Bars : public Dataset {
+class Bars : public data::Dataset {
  public:
   explicit Bars(int64_t n, uint64_t seed, bool labelled = true) : n_(n), seed_(seed), labelled_(labelled) {}
   int64_t size() const override { return n_; }
@@ -123,7 +123,7 @@ TEST(Classifier, SurvivesItsFile) {
   options.epochs = 1;
   Classifier made = train_classifier(Bars(120, 1), options);
   made.info = {{"trained", {{"data", "bars"}}}};
-  save_classifier(folder.path() / "full", made, StoredType::float32);
+  save_classifier(folder.path() / "full", made, io::StoredType::float32);
   const Classifier full = load_classifier(folder.path() / "full");
   EXPECT_EQ(full.weights, made.weights);
   EXPECT_EQ(full.spec, made.spec);
@@ -131,7 +131,7 @@ TEST(Classifier, SurvivesItsFile) {
   EXPECT_EQ(full.info, made.info);
   round_to_half(made);
   EXPECT_NE(full.weights, made.weights);
-  save_classifier(folder.path() / "half", made, StoredType::float16);
+  save_classifier(folder.path() / "half", made, io::StoredType::float16);
   EXPECT_EQ(load_classifier(folder.path() / "half").weights, made.weights);
   const Bars test(37, 5);  // not a multiple of the group
   Tensor x(test.image_shape().with_n(37));
@@ -142,15 +142,15 @@ TEST(Classifier, SurvivesItsFile) {
 TEST(Classifier, RefusesOtherFiles) {
   const TemporaryFolder folder;
   const std::vector<float> one = {1};
-  write_safetensors(folder.path() / "other", {{"a", {1}, one}}, {{"format", "mdsm"}});
+  io::write_safetensors(folder.path() / "other", {{"a", {1}, one}}, {{"format", "mdsm"}});
   EXPECT_THROW(load_classifier(folder.path() / "other"), Error);
   Classifier made = train_classifier(Bars(40, 1), {.width = 1, .features = 1, .epochs = 1});
   made.weights[0] = NAN;
-  save_classifier(folder.path() / "nan", made, StoredType::float32);
+  save_classifier(folder.path() / "nan", made, io::StoredType::float32);
   EXPECT_THROW(load_classifier(folder.path() / "nan"), Error);
   made.weights[0] = 0;
   made.classes.pop_back();
-  save_classifier(folder.path() / "names", made, StoredType::float32);
+  save_classifier(folder.path() / "names", made, io::StoredType::float32);
   EXPECT_THROW(load_classifier(folder.path() / "names"), Error);
 }
 
@@ -159,13 +159,13 @@ TEST(Bundled, LooksWhereItIsTold) {
   write_file(folder.path() / "a.safetensors", std::string_view("x"));
   write_file(folder.path() / "b.txt", std::string_view("x"));
   ::setenv("MDSM_MODELS", folder.path().c_str(), 1);
-  EXPECT_EQ(find_bundled("a"), folder.path() / "a.safetensors");
-  EXPECT_EQ(find_bundled("b"), std::nullopt);
-  EXPECT_EQ(find_bundled("../a"), std::nullopt);
-  EXPECT_EQ(list_bundled(), std::vector<std::string>{"a"});
+  EXPECT_EQ(network::find_bundled("a"), folder.path() / "a.safetensors");
+  EXPECT_EQ(network::find_bundled("b"), std::nullopt);
+  EXPECT_EQ(network::find_bundled("../a"), std::nullopt);
+  EXPECT_EQ(network::list_bundled(), std::vector<std::string>{"a"});
   ::unsetenv("MDSM_MODELS");
-  EXPECT_GE(bundled_folders().size(), 2u);
+  EXPECT_GE(network::bundled_folders().size(), 2u);
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::classify

@@ -4,7 +4,7 @@
 
 #include "classify/classifier.h"
 #include "core/error.h"
-#include "core/npy.h"
+#include "io/npy.h"
 #include "core/random.h"
 
 using namespace mdsm;
@@ -20,19 +20,19 @@ int main(int count, char** arguments) {
       classifier.weights[i] += 0.01f * (static_cast<float>(i % 7) - 3);
     classifier.classes = {"a", "b", "c", "d", "e"};
     classifier.info = nlohmann::json::object();
-    save_classifier(folder / "classifier.safetensors", classifier, StoredType::float32);
+    save_classifier(folder / "classifier.safetensors", classifier, io::StoredType::float32);
     const int64_t n = 7;
     Tensor x({n, 3, 20, 13});
     RandomStream(4, Purpose::check).fill_uniform(x.values(), 0, 1);
     const std::vector<int> labels = {0, 1, 2, 3, 4, 0, 1};
-    write_npy(folder / "x.npy", {n, 3, 20, 13}, x.values());
+    io::write_npy(folder / "x.npy", {n, 3, 20, 13}, x.values());
     ClassifierGroup group(classifier.spec, n);
     group.forward(classifier.weights, x);
-    write_npy(folder / "features.npy", {n, classifier.spec.features}, group.features());
-    write_npy(folder / "probabilities.npy", {n, classifier.spec.classes}, group.probabilities());
+    io::write_npy(folder / "features.npy", {n, classifier.spec.features}, group.features());
+    io::write_npy(folder / "probabilities.npy", {n, classifier.spec.classes}, group.probabilities());
     std::vector<float> gradient(classifier.weights.size());
     const double loss = group.backward(classifier.weights, labels, gradient);
-    write_npy(folder / "gradient.npy", {static_cast<int64_t>(gradient.size())}, gradient);
+    io::write_npy(folder / "gradient.npy", {static_cast<int64_t>(gradient.size())}, gradient);
     std::printf("%.9g\n", loss);
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

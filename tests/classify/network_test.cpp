@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace mdsm {
+namespace mdsm::classify {
 namespace {
 
 const ClassifierSpec kSpec = {{1, 2, 11, 9}, 3, 6, 4, 0.5f, 0.5f};
@@ -83,4 +83,4 @@ TEST(ClassifierNetwork, RefusesImpossibleSpecs) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::classify

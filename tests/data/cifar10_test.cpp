@@ -3,7 +3,7 @@
 #include "data/make_files.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 std::vector<std::pair<std::string, std::string>> archive_files() {
@@ -95,4 +95,4 @@ TEST(Cifar10, TruncatedAndDamagedArchives) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::data

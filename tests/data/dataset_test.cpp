@@ -5,14 +5,14 @@
 #include <cstdlib>
 #include <limits>
 
-#include "core/npy.h"
+#include "io/npy.h"
 #include "data/data_options.h"
 #include "data/known_sets.h"
 #include "data/make_files.h"
 #include "data/summary.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 std::vector<uint8_t> made_bytes(int64_t n, int64_t c, int64_t h, int64_t w, bool channels_last) {
@@ -29,15 +29,15 @@ std::vector<uint8_t> made_bytes(int64_t n, int64_t c, int64_t h, int64_t w, bool
 TEST(NpyImages, AllLayoutsGiveTheSameImages) {
   const TemporaryFolder folder;
   const fs::path file = folder / "x.npy";
-  write_npy(file, {4, 3, 6, 7}, made_bytes(4, 3, 6, 7, false));
+  io::write_npy(file, {4, 3, 6, 7}, made_bytes(4, 3, 6, 7, false));
   auto set = open_dataset(source(file.string()));
   EXPECT_EQ(set->image_shape(), (Shape{1, 3, 6, 7}));
   expect_made(*set, 3, 3);
-  write_npy(file, {4, 6, 7, 3}, made_bytes(4, 3, 6, 7, true));
+  io::write_npy(file, {4, 6, 7, 3}, made_bytes(4, 3, 6, 7, true));
   set = open_dataset(source(file.string()));
   EXPECT_EQ(set->image_shape(), (Shape{1, 3, 6, 7}));
   expect_made(*set, 3, 3);
-  write_npy(file, {4, 6, 7}, made_bytes(4, 1, 6, 7, false));
+  io::write_npy(file, {4, 6, 7}, made_bytes(4, 1, 6, 7, false));
   auto options = source(file.string());
   options.limit = 2;
   set = open_dataset(options);
@@ -51,21 +51,21 @@ TEST(NpyImages, FloatsStayFloats) {
   const fs::path file = folder / "x.npy";
   std::vector<float> values(2 * 4 * 4, 0.123456f);
   values[20] = 1.0f;
-  write_npy(file, {2, 4, 4}, values);
+  io::write_npy(file, {2, 4, 4}, values);
   const auto set = open_dataset(source(file.string()));
   EXPECT_EQ(read_all(*set, 1)[4], 1.0f);
   EXPECT_EQ(read_all(*set, 1)[5], 0.123456f);
   const auto read_with = [&](float value) {
     values[20] = value;
-    write_npy(file, {2, 4, 4}, values);
+    io::write_npy(file, {2, 4, 4}, values);
     return open_dataset(source(file.string()));
   };
   EXPECT_ERROR(read_with(1.5f), "image 1 has the value 1.5");
   EXPECT_ERROR(read_with(-0.25f), "image 1 has the value -0.25");
   EXPECT_ERROR(read_with(std::numeric_limits<float>::quiet_NaN()), "image 1 has the value");
-  write_npy(file, {2, 16}, std::vector<float>(32));
+  io::write_npy(file, {2, 16}, std::vector<float>(32));
   EXPECT_ERROR(open_dataset(source(file.string())), "2 dimensions");
-  write_npy(file, {0, 4, 4}, std::vector<float>());
+  io::write_npy(file, {0, 4, 4}, std::vector<float>());
   EXPECT_ERROR(open_dataset(source(file.string())), "is empty");
 }
 
@@ -81,9 +81,9 @@ TEST(Fitting, CropThenResizeThenPadThenColour) {
   for (const float value : values) bytes.push_back(value > 0 ? 255 : 0);
   for (const bool floats : {true, false}) {
     if (floats)
-      write_npy(file, {1, 3, 16, 16}, values);
+      io::write_npy(file, {1, 3, 16, 16}, values);
     else
-      write_npy(file, {1, 3, 16, 16}, bytes);
+      io::write_npy(file, {1, 3, 16, 16}, bytes);
     auto options = source(file.string());
     options.crop = 8;
     options.resize = 4;
@@ -103,7 +103,7 @@ TEST(Fitting, CropThenResizeThenPadThenColour) {
 TEST(Fitting, ColourNeedsOneOrThreeChannels) {
   const TemporaryFolder folder;
   const fs::path file = folder / "x.npy";
-  write_npy(file, {2, 5, 8, 8}, made_bytes(2, 5, 8, 8, false));
+  io::write_npy(file, {2, 5, 8, 8}, made_bytes(2, 5, 8, 8, false));
   auto options = source(file.string());
   options.crop = 4;
   EXPECT_EQ(open_dataset(options)->image_shape(), (Shape{1, 5, 4, 4}));
@@ -113,7 +113,7 @@ TEST(Fitting, ColourNeedsOneOrThreeChannels) {
 
 TEST(Dataset, ReadsOutsideAreErrors) {
   const TemporaryFolder folder;
-  write_npy(folder / "x.npy", {2, 8, 8}, made_bytes(2, 1, 8, 8, false));
+  io::write_npy(folder / "x.npy", {2, 8, 8}, made_bytes(2, 1, 8, 8, false));
   const auto set = open_dataset(source((folder / "x.npy").string()));
   std::vector<float> image(64), small(63);
   EXPECT_ERROR(set->read(2, image), "no image 2");
@@ -172,7 +172,7 @@ TEST(Summary, FiguresOfAKnownSet) {
   const TemporaryFolder folder;
   // Channel 0 is 0 and 1 in equal parts, channel 1 constant.
   std::vector<float> values = {0, 1, 0, 1, .5f, .5f, .5f, .5f, 1, 1, 0, 0, .5f, .5f, .5f, .5f};
-  write_npy(folder / "x.npy", {2, 2, 2, 2}, values);
+  io::write_npy(folder / "x.npy", {2, 2, 2, 2}, values);
   const auto found = summarise(*open_dataset(source((folder / "x.npy").string())));
   EXPECT_EQ(found.count, 2);
   EXPECT_EQ(found.image, (Shape{1, 2, 2, 2}));
@@ -193,9 +193,9 @@ TEST(Summary, SheetSpreadsOverTheSet) {
   const TemporaryFolder folder;
   std::vector<uint8_t> values;
   for (int i = 0; i < 100; ++i) values.push_back(static_cast<uint8_t>(i));
-  write_npy(folder / "x.npy", {100, 1, 1}, values);
+  io::write_npy(folder / "x.npy", {100, 1, 1}, values);
   const auto set = open_dataset(source((folder / "x.npy").string()));
-  const Image sheet = contact_sheet(*set, 5, 2, 1);
+  const image::Image sheet = contact_sheet(*set, 5, 2, 1);
   EXPECT_EQ(sheet.row(0)[0], 0);
   EXPECT_EQ(sheet.row(0)[3], 10);
   EXPECT_EQ(sheet.row(3)[12], 90);
@@ -206,7 +206,7 @@ TEST(Channels, AreImagesOfTheirOwn) {
   const TemporaryFolder folder;
   std::vector<uint8_t> values;
   for (int i = 0; i < 2 * 3 * 6 * 6; ++i) values.push_back(static_cast<uint8_t>(i));
-  write_npy(folder / "x.npy", {2, 3, 6, 6}, values);
+  io::write_npy(folder / "x.npy", {2, 3, 6, 6}, values);
   DataOptions options = source((folder / "x.npy").string());
   options.colour = "apart";
   const auto set = open_dataset(options);
@@ -254,4 +254,4 @@ TEST(DataOptionsDeclared, SetTheFieldsAndRefuseNonsense) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::data

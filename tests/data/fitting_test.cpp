@@ -8,18 +8,18 @@
 #include "core/error.h"
 #include "data/hidden.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
-Image picture(int64_t width, int64_t height, int64_t channels = 1) {
-  Image image = make_image(width, height, channels);
+image::Image picture(int64_t width, int64_t height, int64_t channels = 1) {
+  image::Image image = image::make_image(width, height, channels);
   for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<uint8_t>(i * 37 + i / 5);
   return image;
 }
 
 constexpr Shape kNetwork{1, 1, 16, 16};
 
-std::string message(const Image& image, const DataOptions& options, const Shape& network = kNetwork) {
+std::string message(const image::Image& image, const DataOptions& options, const Shape& network = kNetwork) {
   try {
     const Fitting fitting(image, network, options, "cat.png");
   } catch (const Error& error) {
@@ -31,7 +31,7 @@ std::string message(const Image& image, const DataOptions& options, const Shape&
 
 TEST(Fitting, WithoutResizingNothingIsLost) {
   for (const auto& [width, height] : {std::pair<int64_t, int64_t>{16, 16}, {9, 12}, {16, 1}, {3, 16}}) {
-    const Image image = picture(width, height);
+    const image::Image image = picture(width, height);
     const Fitting fitting(image, kNetwork, {}, "cat.png");
     const std::vector<float> fitted = fitting.fit(image);
     ASSERT_EQ(fitted.size(), 256u);
@@ -40,12 +40,12 @@ TEST(Fitting, WithoutResizingNothingIsLost) {
 }
 
 TEST(Fitting, ACropLeavesTheRestAlone) {
-  const Image image = picture(30, 20, 3);
+  const image::Image image = picture(30, 20, 3);
   DataOptions options;
   options.crop = 10;
   const Fitting fitting(image, {1, 3, 16, 16}, options, "cat.png");
   const std::vector<float> white(3 * 256, 1.0f);
-  const Image back = fitting.put_back(white, image);
+  const image::Image back = fitting.put_back(white, image);
   for (int64_t y = 0; y < 20; ++y)
     for (int64_t x = 0; x < 30; ++x) {
       const bool inside = x >= 10 && x < 20 && y >= 5 && y < 15;
@@ -56,21 +56,21 @@ TEST(Fitting, ACropLeavesTheRestAlone) {
 }
 
 TEST(Fitting, LargePicturesAreResizedAndKeepTheirSize) {
-  Image image = make_image(64, 48, 1, 200);
+  image::Image image = image::make_image(64, 48, 1, 200);
   const Fitting fitting(image, kNetwork, {}, "cat.png");
   const std::vector<float> fitted = fitting.fit(image);
   for (const float value : fitted) ASSERT_FLOAT_EQ(value, 200.0f / 255);
-  const Image back = fitting.put_back(fitted, image);
+  const image::Image back = fitting.put_back(fitted, image);
   EXPECT_EQ(back.pixels, image.pixels);
   EXPECT_EQ(fitting.text(), "64x48, resized to 16x16");
 }
 
 TEST(Fitting, ColoursFollowTheNetwork) {
-  const Image image = picture(16, 16, 3);
+  const image::Image image = picture(16, 16, 3);
   DataOptions options;
   options.colour = "grey";
   const Fitting fitting(image, kNetwork, options, "cat.png");
-  EXPECT_EQ(fitting.put_back(fitting.fit(image), image).pixels, to_grey(image).pixels);
+  EXPECT_EQ(fitting.put_back(fitting.fit(image), image).pixels, image::to_grey(image).pixels);
   EXPECT_NE(message(image, {}).find("cat.png: 3 channels, but the model takes 1; use --colour grey"),
             std::string::npos);
   EXPECT_NE(message(picture(16, 16), {}, {1, 3, 16, 16}).find("--colour rgb"), std::string::npos);
@@ -80,7 +80,7 @@ TEST(Fitting, OnePictureIsNotTakenApart) {
   DataOptions options;
   options.colour = "apart";
   for (const int64_t channels : {1, 3}) {
-    const Image image = picture(16, 16, channels);
+    const image::Image image = picture(16, 16, channels);
     EXPECT_THROW(Fitting(image, {1, channels, 16, 16}, options, "cat.png").fit(image), Error) << channels;
   }
 }
@@ -108,7 +108,7 @@ TEST(Fitting, KnownPixelsDoNotDependOnHiddenOnes) {
                                             {30, 30, 20},
                                             {7, 9, 0},
                                             {300, 33, 0}}) {
-    Image one = picture(width, height), other = one;
+    image::Image one = picture(width, height), other = one;
     DataOptions options;
     options.crop = crop;
     const Fitting fitting(one, kNetwork, options, "cat.png");
@@ -141,12 +141,12 @@ TEST(Fitting, KnownPixelsDoNotDependOnHiddenOnes) {
 TEST(Hidden, BoxesAndMasks) {
   const HiddenPixels hidden = hidden_by_box(parse_box("1,2,3,1", "--box"), 5, 4, "cat.png");
   for (size_t i = 0; i < hidden.size(); ++i) EXPECT_EQ(hidden[i], i >= 11 && i < 14 ? 1 : 0);
-  Image mask = make_image(5, 4, 3);
+  image::Image mask = image::make_image(5, 4, 3);
   for (size_t i = 11; i < 14; ++i)
     std::fill_n(mask.pixels.begin() + static_cast<int64_t>(3 * i), 3, uint8_t{255});
   EXPECT_EQ(hidden_by_mask(mask, "mask.png", 5, 4, "cat.png"), hidden);
   EXPECT_THROW(hidden_by_mask(mask, "mask.png", 4, 5, "cat.png"), Error);
-  EXPECT_THROW(hidden_by_mask(make_image(5, 4, 1), "mask.png", 5, 4, "cat.png"), Error);
+  EXPECT_THROW(hidden_by_mask(image::make_image(5, 4, 1), "mask.png", 5, 4, "cat.png"), Error);
   for (const char* text : {"", "1,2,3", "1,2,3,4,5", "a,0,1,1", "-1,0,1,1", "0,0,0,1", "1,1,1,1 "})
     EXPECT_THROW(parse_box(text, "--box"), Error) << text;
   for (const PixelBox& box : {PixelBox{3, 0, 3, 1}, {0, 3, 1, 2}, {5, 0, 1, 1}, {0, 0, INT64_MAX, 1}})
@@ -165,4 +165,4 @@ TEST(Hidden, ChanceHidesTheShareAndRepeatsItself) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -5,7 +5,7 @@
 #include "data/make_files.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 TEST(Idx, ReadsImagesAndLabelsOfBothSplits) {
@@ -146,4 +146,4 @@ TEST(StackedMnist, ThreeDigitsFromTheSeed) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::data

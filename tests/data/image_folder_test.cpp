@@ -6,11 +6,11 @@
 #include "image/image.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
-Image made(int64_t i, int64_t width, int64_t height, int64_t channels) {
-  Image image = make_image(width, height, channels);
+image::Image made(int64_t i, int64_t width, int64_t height, int64_t channels) {
+  image::Image image = image::make_image(width, height, channels);
   for (int64_t y = 0; y < height; ++y)
     for (int64_t x = 0; x < width; ++x)
       for (int64_t c = 0; c < channels; ++c) image.row(y)[x * channels + c] = pixel(i, c, y, x);
@@ -19,7 +19,7 @@ Image made(int64_t i, int64_t width, int64_t height, int64_t channels) {
 
 void add(const fs::path& path, int64_t i, int64_t width = 8, int64_t height = 8, int64_t channels = 3) {
   fs::create_directories(path.parent_path());
-  write_png(path, made(i, width, height, channels));
+  image::write_png(path, made(i, width, height, channels));
 }
 
 void add_jpeg(const fs::path& path, unsigned size, uint8_t value) {
@@ -143,4 +143,4 @@ TEST(ImageFolder, BadFoldersAreErrors) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -7,7 +7,7 @@
 
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 // Image i holds i and its mirror image tells left from right; reading image `bad` fails.
@@ -142,4 +142,4 @@ TEST(Loader, BadOptionsAreErrors) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::data

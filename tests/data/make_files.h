@@ -8,7 +8,7 @@
 #include "core/files.h"
 #include "data/dataset.h"
 
-namespace mdsm {
+namespace mdsm::data {
 
 // Value of pixel (y, x) of image i, channel c in the made files: unlike its neighbours in every direction.
 inline uint8_t pixel(int64_t i, int64_t c, int64_t y, int64_t x) {
@@ -35,4 +35,4 @@ DataOptions source(const std::string& text);  // with no automatic padding
 // Expects image i of a set made with pixel() to hold image `made` of it.
 void expect_made(const Dataset& dataset, int64_t i, int64_t made);
 
-}  // namespace mdsm
+}  // namespace mdsm::data

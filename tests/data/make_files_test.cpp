@@ -7,7 +7,7 @@
 #include "data/make_files.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 std::string big_endian(int64_t value) {
@@ -129,4 +129,4 @@ void expect_made(const Dataset& dataset, int64_t i, int64_t made) {
             << "image " << i << " channel " << c << " row " << y << " column " << x;
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -5,11 +5,11 @@
 
 #include <set>
 
-#include "core/npy.h"
+#include "io/npy.h"
 #include "data/make_files.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 std::string part_of(const fs::path& path, const char* split) {
@@ -22,7 +22,7 @@ TEST(Part, IsThatOfTheSourceAndEmptyWhereThereIsOne) {
   const TemporaryFolder folder;
   make_idx_folder(folder / "idx", 5, 3);
   make_cifar_folder(folder / "cifar", 2);
-  write_npy(folder / "x.npy", {2, 4, 4}, std::vector<uint8_t>(32));
+  io::write_npy(folder / "x.npy", {2, 4, 4}, std::vector<uint8_t>(32));
   make_folder(folder / "svhn");
   make_svhn_mat(folder / "svhn" / "train_32x32.mat", 2);
   make_svhn_mat(folder / "svhn" / "test_32x32.mat", 2);
@@ -87,4 +87,4 @@ TEST(Subset, HeldOutImagesAreNotAmongTheRest) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -3,7 +3,7 @@
 #include "data/make_files.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::data {
 namespace {
 
 TEST(Svhn, ReadsColumnMajorImagesAndTenAsZero) {
@@ -72,4 +72,4 @@ TEST(Svhn, TruncatedAndDamagedFiles) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::data

@@ -2,7 +2,7 @@
 // written out here, and central differences.
 #include <gtest/gtest.h>
 
-#include "engine/engine.h"
+#include "engine/registry/registry.h"
 #include "engine/slope_check.h"
 #include "engine/support.h"
 
@@ -11,16 +11,16 @@ namespace {
 
 constexpr double kBowl = 0.75;
 
-Parameters with_bowl(Spec spec, double bowl) {
+network::Parameters with_bowl(network::Spec spec, double bowl) {
   spec.bowl = bowl;
   return lively_parameters(spec, 3);  // the same weights whatever the bowl
 }
 
 class Bowl : public testing::TestWithParam<std::string> {
  protected:
-  Spec spec_ = small_spec(Network::res6, Head::quadratic, 3);
-  std::unique_ptr<Engine> flat_ = make_engine({GetParam(), "cpu"}, with_bowl(spec_, 0));
-  std::unique_ptr<Engine> bowl_ = make_engine({GetParam(), "cpu"}, with_bowl(spec_, kBowl));
+  network::Spec spec_ = small_spec(network::Network::res6, network::Head::quadratic, 3);
+  std::unique_ptr<engine::TrainableEnergy> flat_ = engine::make_engine({GetParam(), "cpu"}, with_bowl(spec_, 0));
+  std::unique_ptr<engine::TrainableEnergy> bowl_ = engine::make_engine({GetParam(), "cpu"}, with_bowl(spec_, kBowl));
   Batch batch_{spec_, 5};
   double variance_ = spec_.sigma0 * spec_.sigma0;
 };
@@ -61,13 +61,13 @@ TEST_P(Bowl, TheResidualIsThatOfTheWholeEnergy) {
 }
 
 TEST_P(Bowl, GradientsAreSlopes) {
-  const Difference input = input_slope(*bowl_, batch_.noisy, 1e-2);
+  const engine::Difference input = engine::input_slope(*bowl_, batch_.noisy, 1e-2);
   EXPECT_TRUE(input.ok()) << input.relative << " " << input.worst_place;
-  const Difference parameters = objective_slope(*bowl_, batch_.x, batch_.noisy, batch_.weight, 1e-2);
+  const engine::Difference parameters = engine::objective_slope(*bowl_, batch_.x, batch_.noisy, batch_.weight, 1e-2);
   EXPECT_TRUE(parameters.ok()) << parameters.relative << " " << parameters.worst_place;
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Bowl, testing::ValuesIn(available_engines()),
+INSTANTIATE_TEST_SUITE_P(Engines, Bowl, testing::ValuesIn(engine::available_engines()),
                          [](const auto& made) { return made.param; });
 
 }  // namespace

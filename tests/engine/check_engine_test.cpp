@@ -15,11 +15,11 @@ namespace {
 
 class CheckEngineTest : public testing::Test {
  protected:
-  CheckEngine make(const Fault& fault) const {
-    const auto real = [&] { return make_engine({"native", "cpu"}, parameters_); };
+  engine::CheckEngine make(const Fault& fault) const {
+    const auto real = [&] { return engine::make_engine({"native", "cpu"}, parameters_); };
     return {std::make_unique<FaultyEngine>(real(), fault), real()};
   }
-  void run(Engine& engine) {
+  void run(engine::TrainableEnergy& engine) {
     engine.energy(batch_.noisy, energy_);
     engine.energy_and_gradient(batch_.noisy, energy_, grad_x_);
     engine.objective_gradient(batch_.x, batch_.noisy, batch_.weight, residual_, energy_);
@@ -28,16 +28,16 @@ class CheckEngineTest : public testing::Test {
   }
   // Names of all kinds beyond their tolerance.
   std::set<std::string> wrong(const Fault& fault) {
-    CheckEngine engine = make(fault);
+    engine::CheckEngine engine = make(fault);
     engine.set_throwing(false);
     run(engine);
     std::set<std::string> names;
-    for (const Difference& d : engine.worst())
+    for (const engine::Difference& d : engine.worst())
       if (!d.ok()) names.insert(d.what);
     return names;
   }
   std::string message(const Fault& fault) {
-    CheckEngine engine = make(fault);
+    engine::CheckEngine engine = make(fault);
     try {
       run(engine);
     } catch (const Error& error) {
@@ -46,8 +46,8 @@ class CheckEngineTest : public testing::Test {
     return "no error";
   }
 
-  Spec spec_ = small_spec(Network::res6, Head::quadratic, 1);
-  Parameters parameters_ = lively_parameters(spec_, 2);
+  network::Spec spec_ = small_spec(network::Network::res6, network::Head::quadratic, 1);
+  network::Parameters parameters_ = lively_parameters(spec_, 2);
   Batch batch_{spec_, 2};
   std::vector<float> energy_ = std::vector<float>(2), residual_ = std::vector<float>(2);
   Tensor grad_x_{spec_.input(2)};
@@ -58,37 +58,37 @@ using Names = std::set<std::string>;
 TEST_F(CheckEngineTest, AgreementIsSilent) {
   EXPECT_EQ(wrong({}), Names{});
   EXPECT_EQ(message({}), "no error");
-  CheckEngine engine = make({});
+  engine::CheckEngine engine = make({});
   run(engine);
   Names seen;
-  for (const Difference& d : engine.worst()) EXPECT_TRUE(seen.insert(d.what).second) << d.what;
+  for (const engine::Difference& d : engine.worst()) EXPECT_TRUE(seen.insert(d.what).second) << d.what;
   for (const char* kind : {"energy", "grad_x", "residual", "gradient", "weights after a step"})
     EXPECT_TRUE(seen.contains(kind)) << kind;
-  for (const ParameterInfo& info : parameters_.layout())
+  for (const network::ParameterInfo& info : parameters_.layout())
     EXPECT_TRUE(seen.contains("gradient of " + info.name)) << info.name;
 }
 
 TEST_F(CheckEngineTest, AWrongEnergyGradientIsFound) {
   const std::vector<float> weight{1.0f, -0.5f};
-  CheckEngine right = make({}), wrong = make({.parameter = "lq.bias", .factor = 1.5});
+  engine::CheckEngine right = make({}), wrong = make({.parameter = "lq.bias", .factor = 1.5});
   EXPECT_NO_THROW(right.energy_gradient(batch_.noisy, weight, energy_));
   // What cancels leaves rounding behind, which is no difference.
   EXPECT_NO_THROW(right.energy_gradient(batch_.noisy, std::vector<float>{-1.0f, 0.5f}, energy_));
   wrong.set_throwing(false);
   wrong.energy_gradient(batch_.noisy, weight, energy_);
   Names names;
-  for (const Difference& d : wrong.worst())
+  for (const engine::Difference& d : wrong.worst())
     if (!d.ok()) names.insert(d.what);
   EXPECT_TRUE(names.contains("gradient of lq.bias"));
 }
 
 TEST_F(CheckEngineTest, OneWrongValueOfOneGradientIsFound) {
   // The largest value of each parameter's gradient, as the smallest ones are below what float32 can tell.
-  CheckEngine engine = make({});
+  engine::CheckEngine engine = make({});
   run(engine);
   std::vector<float> gradient(parameters_.values().size());
-  engine.read(StateVector::gradient, gradient);
-  for (const ParameterInfo& info : parameters_.layout()) {
+  engine.read(engine::StateVector::gradient, gradient);
+  for (const network::ParameterInfo& info : parameters_.layout()) {
     const auto values = part(std::span(gradient), info);
     const auto largest = std::max_element(values.begin(), values.end(),
                                           [](float a, float b) { return std::abs(a) < std::abs(b); });
@@ -135,21 +135,21 @@ TEST_F(CheckEngineTest, WrongOptimiserIsFound) {
 }
 
 TEST_F(CheckEngineTest, DifferentNetworksAreRefused) {
-  const Spec other = small_spec(Network::res6, Head::linear, 1);
-  EXPECT_THROW(CheckEngine(make_engine({}, parameters_), make_engine({}, Parameters(other))), Error);
+  const network::Spec other = small_spec(network::Network::res6, network::Head::linear, 1);
+  EXPECT_THROW(engine::CheckEngine(engine::make_engine({}, parameters_), engine::make_engine({}, network::Parameters(other))), Error);
 }
 
 TEST_F(CheckEngineTest, AnswersWithTheTestedEngine) {
-  CheckEngine engine = make({});
-  const auto alone = make_engine({}, parameters_);
+  engine::CheckEngine engine = make({});
+  const auto alone = engine::make_engine({}, parameters_);
   std::vector<float> expected(2);
   run(engine);
   alone->zero_gradient();
   alone->objective_gradient(batch_.x, batch_.noisy, batch_.weight, residual_, expected);
   alone->optimiser_step({});
   std::vector<float> a(parameters_.values().size()), b(a.size());
-  engine.read(StateVector::weights, a);
-  alone->read(StateVector::weights, b);
+  engine.read(engine::StateVector::weights, a);
+  alone->read(engine::StateVector::weights, b);
   EXPECT_EQ(a, b);
 }
 

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/threads.h"
-#include "engine/engine.h"
+#include "engine/registry/registry.h"
 #include "engine/support.h"
 
 namespace mdsm::test {
@@ -30,19 +30,19 @@ struct Results {
   Tensor grad_x;
 };
 
-Results evaluate(Engine& engine, ConstTensorView x, ConstTensorView noisy, std::span<const float> weight) {
+Results evaluate(engine::TrainableEnergy& engine, ConstTensorView x, ConstTensorView noisy, std::span<const float> weight) {
   const auto n = static_cast<size_t>(x.shape.n);
   Results r{std::vector<float>(n), std::vector<float>(n),
-            std::vector<float>(static_cast<size_t>(parameter_count(engine.spec()))), Tensor(x.shape)};
+            std::vector<float>(static_cast<size_t>(network::parameter_count(engine.spec()))), Tensor(x.shape)};
   engine.energy_and_gradient(noisy, r.energy, r.grad_x);
   engine.zero_gradient();
   engine.objective_gradient(x, noisy, weight, r.residual, r.energy);
-  engine.read(StateVector::gradient, r.gradient);
+  engine.read(engine::StateVector::gradient, r.gradient);
   return r;
 }
 
-std::vector<float> state(const Engine& engine, StateVector which) {
-  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
+std::vector<float> state(const engine::TrainableEnergy& engine, engine::StateVector which) {
+  std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
   engine.read(which, values);
   return values;
 }
@@ -56,8 +56,8 @@ struct Expected {
 constexpr float kEnergyWeights[kImages] = {0.5f, -0.75f, 0.125f};
 
 // From the reference, once for all engines: it takes longer than they do.
-const Expected& expected(const Spec& spec, const Parameters& parameters, const Batch& batch) {
-  static std::map<std::tuple<Network, Head, int64_t>, Expected> known;
+const Expected& expected(const network::Spec& spec, const network::Parameters& parameters, const Batch& batch) {
+  static std::map<std::tuple<network::Network, network::Head, int64_t>, Expected> known;
   const auto [found, is_new] = known.try_emplace({spec.network, spec.head, spec.channels});
   Expected& e = found->second;
   if (!is_new) return e;
@@ -66,7 +66,7 @@ const Expected& expected(const Spec& spec, const Parameters& parameters, const B
   e.energy_gradient.resize(parameters.values().size());
   for (int64_t i = 0; i < kImages; ++i) {
     const Map noisy = map_of(batch.noisy, i);
-    const Objective o = reference.objective(
+    const train::Objective o = reference.objective(
         map_of(batch.x, i), noisy, static_cast<double>(batch.weight[static_cast<size_t>(i)]), e.gradient);
     e.energy.push_back(o.energy);
     e.residual.push_back(o.residual);
@@ -78,19 +78,19 @@ const Expected& expected(const Spec& spec, const Parameters& parameters, const B
 }
 
 // "native_exact" is the native engine held to direct convolutions.
-EngineOptions options_of(const std::string& name) {
-  return name == "native_exact" ? EngineOptions{"native", "cpu", true} : EngineOptions{name, "cpu", false};
+engine::EngineOptions options_of(const std::string& name) {
+  return name == "native_exact" ? engine::EngineOptions{"native", "cpu", true} : engine::EngineOptions{name, "cpu", false};
 }
 
 // A multiple of 16 (the layout of AVX-512 kernels) and 12, which leaves padding channels, as far as the
 // reference is fast enough for it.
-int64_t width_of(Network network, int64_t channels) {
-  if (network == Network::res34) return 4;
-  if (network == Network::res18) return channels == 1 ? 8 : 12;
+int64_t width_of(network::Network network, int64_t channels) {
+  if (network == network::Network::res34) return 4;
+  if (network == network::Network::res18) return channels == 1 ? 8 : 12;
   return channels == 1 ? 16 : 12;
 }
 
-using Case = std::tuple<std::string, Network, Head, int64_t>;
+using Case = std::tuple<std::string, network::Network, network::Head, int64_t>;
 
 class EngineProperty : public testing::TestWithParam<Case> {
  protected:
@@ -98,7 +98,7 @@ class EngineProperty : public testing::TestWithParam<Case> {
       : spec_(small_spec(std::get<1>(GetParam()), std::get<2>(GetParam()), std::get<3>(GetParam()),
                          width_of(std::get<1>(GetParam()), std::get<3>(GetParam())))),
         parameters_(lively_parameters(spec_, 5)),
-        engine_(make_engine(options_of(std::get<0>(GetParam())), parameters_)),
+        engine_(engine::make_engine(options_of(std::get<0>(GetParam())), parameters_)),
         batch_(spec_, kImages) {}
 
   std::vector<float> energies(ConstTensorView x) {
@@ -109,15 +109,15 @@ class EngineProperty : public testing::TestWithParam<Case> {
 
   void expect_gradient(std::span<const float> found, std::span<const double> wanted) const {
     EXPECT_LT(relative_error(found, wanted), 1e-4);
-    for (const ParameterInfo& info : parameters_.layout())
+    for (const network::ParameterInfo& info : parameters_.layout())
       EXPECT_LT(norm_of_difference(part(found, info), part(wanted, info)),
                 1e-3 * norm(part(wanted, info)) + 1e-6 * norm(wanted))
           << info.name;
   }
 
-  Spec spec_;
-  Parameters parameters_;
-  std::unique_ptr<Engine> engine_;
+  network::Spec spec_;
+  network::Parameters parameters_;
+  std::unique_ptr<engine::TrainableEnergy> engine_;
   Batch batch_;
 };
 
@@ -137,7 +137,7 @@ TEST_P(EngineProperty, EnergyGradientAgreesWithTheReferenceAndAddsUp) {
   std::vector<float> energy(kImages);
   engine_->zero_gradient();
   engine_->energy_gradient(batch_.noisy, weight, energy);
-  expect_gradient(state(*engine_, StateVector::gradient), wanted.energy_gradient);
+  expect_gradient(state(*engine_, engine::StateVector::gradient), wanted.energy_gradient);
   EXPECT_LT(energy_error(energy, wanted.energy), 1e-5);
 
   // On top of it the objective's gradient, and in between another mode that uses the same memory.
@@ -146,7 +146,7 @@ TEST_P(EngineProperty, EnergyGradientAgreesWithTheReferenceAndAddsUp) {
     engine_->energy_gradient(batch_.noisy.view().images(first, count),
                              weight.subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
                              std::span(energy).first(static_cast<size_t>(count)));
-  std::vector<float> rest = state(*engine_, StateVector::gradient);
+  std::vector<float> rest = state(*engine_, engine::StateVector::gradient);
   for (size_t i = 0; i < rest.size(); ++i) rest[i] -= objective.gradient[i];
   EXPECT_LT(norm_of_difference(rest, wanted.energy_gradient),
             1e-4 * (norm(wanted.energy_gradient) + norm(wanted.gradient)));
@@ -163,7 +163,7 @@ TEST_P(EngineProperty, EnergyGradientOfManyImages) {
   }
   engine_->zero_gradient();
   engine_->energy_gradient(many, weight, energy);
-  expect_gradient(state(*engine_, StateVector::gradient),
+  expect_gradient(state(*engine_, engine::StateVector::gradient),
                   expected(spec_, parameters_, batch_).energy_gradient);
 }
 
@@ -229,7 +229,7 @@ TEST_P(EngineProperty, MicroBatchesAddUp) {
                                 batch_.noisy.view().images(first, count), weight.subspan(f, c),
                                 std::span(residual).subspan(f, c), std::span(energy).subspan(f, c));
   }
-  EXPECT_LT(relative_error(state(*engine_, StateVector::gradient), whole.gradient), 1e-5);
+  EXPECT_LT(relative_error(state(*engine_, engine::StateVector::gradient), whole.gradient), 1e-5);
   EXPECT_LT(relative_error(residual, whole.residual), 1e-5);
   EXPECT_LT(energy_error(energy, whole.energy), 1e-5);
 }
@@ -255,13 +255,13 @@ TEST_P(EngineProperty, OptimiserStepsAreAdamAndMovingAverage) {
   const size_t count = parameters_.values().size();
   const auto start = std::as_const(parameters_).values();
   Vector w(start.begin(), start.end()), ema = w, m(count), v(count);
-  EXPECT_EQ(state(*engine_, StateVector::ema), std::vector<float>(start.begin(), start.end()));
+  EXPECT_EQ(state(*engine_, engine::StateVector::ema), std::vector<float>(start.begin(), start.end()));
   for (int64_t t = 1; t <= 3; ++t) {
-    const AdamStep step{t, 0.01 / static_cast<double>(t), 0.9, 0.95, 1e-8, 0.5, 0.9};
+    const engine::AdamStep step{t, 0.01 / static_cast<double>(t), 0.9, 0.95, 1e-8, 0.5, 0.9};
     std::vector<float> g(count);
     RandomStream(static_cast<uint64_t>(t), Purpose::check).fill_normal(g);
     for (float& value : g) value *= 0.01f;
-    engine_->write(StateVector::gradient, g);
+    engine_->write(engine::StateVector::gradient, g);
     engine_->optimiser_step(step);
     const double c1 = 1 - std::pow(step.beta1, t), c2 = 1 - std::pow(step.beta2, t);
     for (size_t i = 0; i < count; ++i) {
@@ -272,12 +272,12 @@ TEST_P(EngineProperty, OptimiserStepsAreAdamAndMovingAverage) {
       ema[i] = step.ema * ema[i] + (1 - step.ema) * w[i];
     }
   }
-  EXPECT_LT(relative_error(state(*engine_, StateVector::adam_m), m), 1e-6);
-  EXPECT_LT(relative_error(state(*engine_, StateVector::adam_v), v), 1e-6);
-  EXPECT_LT(relative_error(state(*engine_, StateVector::weights), w), 1e-6);
-  EXPECT_LT(relative_error(state(*engine_, StateVector::ema), ema), 1e-6);
+  EXPECT_LT(relative_error(state(*engine_, engine::StateVector::adam_m), m), 1e-6);
+  EXPECT_LT(relative_error(state(*engine_, engine::StateVector::adam_v), v), 1e-6);
+  EXPECT_LT(relative_error(state(*engine_, engine::StateVector::weights), w), 1e-6);
+  EXPECT_LT(relative_error(state(*engine_, engine::StateVector::ema), ema), 1e-6);
   // The network computes with the new weights.
-  const auto stepped = state(*engine_, StateVector::weights);
+  const auto stepped = state(*engine_, engine::StateVector::weights);
   const Reference reference(spec_, std::span<const float>(stepped));
   const double expected = reference.energy(map_of(batch_.noisy, 0));
   EXPECT_NEAR(energies(batch_.noisy.view().images(0, 1))[0], expected,
@@ -285,25 +285,25 @@ TEST_P(EngineProperty, OptimiserStepsAreAdamAndMovingAverage) {
 }
 
 TEST_P(EngineProperty, StateGoesInAndOutUnchanged) {
-  for (const StateVector which : {StateVector::weights, StateVector::ema, StateVector::adam_m,
-                                  StateVector::adam_v, StateVector::gradient}) {
+  for (const engine::StateVector which : {engine::StateVector::weights, engine::StateVector::ema, engine::StateVector::adam_m,
+                                  engine::StateVector::adam_v, engine::StateVector::gradient}) {
     std::vector<float> values(parameters_.values().size());
     RandomStream(40 + static_cast<uint64_t>(which), Purpose::check).fill_uniform(values, -0.1f, 0.1f);
     engine_->write(which, values);
     EXPECT_EQ(state(*engine_, which), values);
   }
-  EXPECT_NEAR(engine_->gradient_norm(), norm(state(*engine_, StateVector::gradient)),
+  EXPECT_NEAR(engine_->gradient_norm(), norm(state(*engine_, engine::StateVector::gradient)),
               1e-6 * engine_->gradient_norm());
   engine_->zero_gradient();
   EXPECT_EQ(engine_->gradient_norm(), 0);
   std::vector<float> broken(parameters_.values().size());
   broken[broken.size() / 2] = std::numeric_limits<float>::quiet_NaN();
-  engine_->write(StateVector::gradient, broken);
+  engine_->write(engine::StateVector::gradient, broken);
   EXPECT_FALSE(std::isfinite(engine_->gradient_norm()));
 }
 
 std::vector<std::string> single_engines() {
-  auto names = available_engines();
+  auto names = engine::available_engines();
   std::erase(names, "check");
   names.push_back("native_exact");
   return names;
@@ -312,8 +312,8 @@ std::vector<std::string> single_engines() {
 INSTANTIATE_TEST_SUITE_P(
     Engines, EngineProperty,
     testing::Combine(testing::ValuesIn(single_engines()),
-                     testing::Values(Network::res6, Network::res12, Network::res18, Network::res34),
-                     testing::Values(Head::quadratic, Head::linear), testing::Values(int64_t{1}, int64_t{3})),
+                     testing::Values(network::Network::res6, network::Network::res12, network::Network::res18, network::Network::res34),
+                     testing::Values(network::Head::quadratic, network::Head::linear), testing::Values(int64_t{1}, int64_t{3})),
     [](const auto& made) {
       return std::get<0>(made.param) + "_" + to_string(std::get<1>(made.param)) + "_" +
              to_string(std::get<2>(made.param)) + "_" + std::to_string(std::get<3>(made.param)) + "ch";

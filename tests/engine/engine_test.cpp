@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "engine/support.h"
-#include "engine/torch_module.h"
+#include "engine/registry/torch_loader.h"
 
 namespace mdsm::test {
 namespace {
@@ -27,12 +27,12 @@ void expect_error(const Body& body, ErrorKind kind, const std::string& part) {
   }
 }
 
-const Spec kSpec = small_spec(Network::res6, Head::quadratic, 1);
+const network::Spec kSpec = small_spec(network::Network::res6, network::Head::quadratic, 1);
 
 class EngineInput : public testing::TestWithParam<std::string> {
  protected:
-  EngineInput() : engine_(make_engine({GetParam(), "cpu"}, Parameters::initialised(kSpec, 1))) {}
-  std::unique_ptr<Engine> engine_;
+  EngineInput() : engine_(engine::make_engine({GetParam(), "cpu"}, network::Parameters::initialised(kSpec, 1))) {}
+  std::unique_ptr<engine::TrainableEnergy> engine_;
   Batch batch_{kSpec, 2};
   std::vector<float> energy_ = std::vector<float>(2), residual_ = std::vector<float>(2);
 };
@@ -57,8 +57,8 @@ TEST_P(EngineInput, WrongCountsAreErrors) {
                ErrorKind::failure, "weight has 3");
   expect_error([&] { engine_->objective_gradient(batch_.x, small, batch_.weight, residual_, energy_); },
                ErrorKind::failure, "noisy");
-  expect_error([&] { engine_->read(StateVector::weights, three); }, ErrorKind::failure, "3 values");
-  expect_error([&] { engine_->write(StateVector::ema, three); }, ErrorKind::failure, "3 values");
+  expect_error([&] { engine_->read(engine::StateVector::weights, three); }, ErrorKind::failure, "3 values");
+  expect_error([&] { engine_->write(engine::StateVector::ema, three); }, ErrorKind::failure, "3 values");
 }
 
 TEST_P(EngineInput, ValuesThatAreNotFiniteAreErrors) {
@@ -85,34 +85,34 @@ TEST_P(EngineInput, ThreadsDoNotChangeTheResult) {
   EXPECT_LT(relative_error(one, energy_), 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, EngineInput, testing::ValuesIn(available_engines()),
+INSTANTIATE_TEST_SUITE_P(Engines, EngineInput, testing::ValuesIn(engine::available_engines()),
                          [](const auto& made) { return made.param; });
 
 TEST(Registry, UnknownEnginesAndDevicesAreUsageErrors) {
-  const Parameters parameters = Parameters::initialised(kSpec, 1);
-  expect_error([&] { make_engine({"quick", "cpu"}, parameters); }, ErrorKind::usage, "quick");
-  expect_error([&] { make_engine({"native", "cuda"}, parameters); }, ErrorKind::usage, "cuda");
+  const network::Parameters parameters = network::Parameters::initialised(kSpec, 1);
+  expect_error([&] { engine::make_engine({"quick", "cpu"}, parameters); }, ErrorKind::usage, "quick");
+  expect_error([&] { engine::make_engine({"native", "cuda"}, parameters); }, ErrorKind::usage, "cuda");
 }
 
 // Throws inside the module: shows that its errors arrive as ours.
 TEST(Registry, TorchRefusesDevicesThatAreNotThere) {
-  if (!torch_module_present()) GTEST_SKIP() << "built without LibTorch";
-  const Parameters parameters = Parameters::initialised(kSpec, 1);
+  if (!engine::torch_module_present()) GTEST_SKIP() << "built without LibTorch";
+  const network::Parameters parameters = network::Parameters::initialised(kSpec, 1);
   for (const char* device : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:99999999999", "cpu:0"})
-    expect_error([&] { make_engine({"torch", device}, parameters); }, ErrorKind::usage, device);
-  if (torch_version().find("CUDA") != std::string::npos) return;
+    expect_error([&] { engine::make_engine({"torch", device}, parameters); }, ErrorKind::usage, device);
+  if (engine::torch_version().find("CUDA") != std::string::npos) return;
   for (const char* device : {"cuda", "cuda:0", "cuda:99"}) {
-    expect_error([&] { make_engine({"torch", device}, parameters); }, ErrorKind::failure, "no CUDA device");
-    expect_error([&] { make_engine({"check", device}, parameters); }, ErrorKind::failure, "no CUDA device");
+    expect_error([&] { engine::make_engine({"torch", device}, parameters); }, ErrorKind::failure, "no CUDA device");
+    expect_error([&] { engine::make_engine({"check", device}, parameters); }, ErrorKind::failure, "no CUDA device");
   }
 }
 
 TEST(Registry, BuildsWithoutLibTorchSaySo) {
-  if (torch_module_present()) GTEST_SKIP() << "built with LibTorch";
-  const Parameters parameters = Parameters::initialised(kSpec, 1);
-  EXPECT_EQ(available_engines(), std::vector<std::string>{"native"});
+  if (engine::torch_module_present()) GTEST_SKIP() << "built with LibTorch";
+  const network::Parameters parameters = network::Parameters::initialised(kSpec, 1);
+  EXPECT_EQ(engine::available_engines(), std::vector<std::string>{"native"});
   for (const char* engine : {"torch", "check"})
-    expect_error([&] { make_engine({engine, "cpu"}, parameters); }, ErrorKind::failure, "MDSM_TORCH=ON");
+    expect_error([&] { engine::make_engine({engine, "cpu"}, parameters); }, ErrorKind::failure, "MDSM_TORCH=ON");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/trainable_energy.h"
 
 namespace mdsm::test {
 
@@ -18,10 +18,10 @@ struct Fault {
 };
 
 // The real engine with one fault put in.
-class FaultyEngine : public Engine {
+class FaultyEngine : public engine::TrainableEnergy {
  public:
-  FaultyEngine(std::unique_ptr<Engine> real, Fault fault)
-      : Engine(real->spec(), BowlAdded::inside), real_(std::move(real)), fault_(std::move(fault)) {}
+  FaultyEngine(std::unique_ptr<engine::TrainableEnergy> real, Fault fault)
+      : engine::TrainableEnergy(real->spec()), real_(std::move(real)), fault_(std::move(fault)) {}
   std::string name() const override { return "faulty"; }
 
  private:
@@ -45,30 +45,30 @@ class FaultyEngine : public Engine {
   }
   void zero_gradient_impl() override { real_->zero_gradient(); }
   double gradient_norm_impl() override { return real_->gradient_norm(); }
-  void optimiser_step_impl(const AdamStep& step) override {
-    const auto ema = state(StateVector::ema);
+  void optimiser_step_impl(const engine::AdamStep& step) override {
+    const auto ema = state(engine::StateVector::ema);
     real_->optimiser_step(step);
-    if (fault_.forget_ema) real_->write(StateVector::ema, ema);
+    if (fault_.forget_ema) real_->write(engine::StateVector::ema, ema);
   }
-  void read_impl(StateVector which, std::span<float> out) const override { real_->read(which, out); }
-  void write_impl(StateVector which, std::span<const float> values) override { real_->write(which, values); }
+  void read_impl(engine::StateVector which, std::span<float> out) const override { real_->read(which, out); }
+  void write_impl(engine::StateVector which, std::span<const float> values) override { real_->write(which, values); }
 
   void spoil_gradient() {
     if (fault_.parameter.empty()) return;
-    auto gradient = state(StateVector::gradient);
-    const Parameters names(spec());
+    auto gradient = state(engine::StateVector::gradient);
+    const network::Parameters names(spec());
     float& value = gradient[static_cast<size_t>(names.info(fault_.parameter).offset + fault_.index)];
     value = static_cast<float>(static_cast<double>(value) * fault_.factor);
-    real_->write(StateVector::gradient, gradient);
+    real_->write(engine::StateVector::gradient, gradient);
   }
 
-  std::vector<float> state(StateVector which) const {
-    std::vector<float> values(static_cast<size_t>(parameter_count(spec())));
+  std::vector<float> state(engine::StateVector which) const {
+    std::vector<float> values(static_cast<size_t>(network::parameter_count(spec())));
     real_->read(which, values);
     return values;
   }
 
-  std::unique_ptr<Engine> real_;
+  std::unique_ptr<engine::TrainableEnergy> real_;
   Fault fault_;
 };
 

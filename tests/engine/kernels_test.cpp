@@ -8,7 +8,7 @@
 
 #include "engine/native_support.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 using namespace test;
@@ -241,4 +241,4 @@ INSTANTIATE_TEST_SUITE_P(EveryIsa, KernelTest, testing::ValuesIn(variants()),
                          [](const auto& variant) { return std::string(variant.param->isa); });
 
 }  // namespace
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

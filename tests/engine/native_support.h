@@ -11,7 +11,7 @@
 #include "core/tensor.h"
 #include "engine/native/epilogue.h"
 
-namespace mdsm::native::test {
+namespace mdsm::engine::native::test {
 
 using Doubles = std::vector<double>;
 
@@ -164,4 +164,4 @@ struct EpilogueData {
   }
 };
 
-}  // namespace mdsm::native::test
+}  // namespace mdsm::engine::native::test

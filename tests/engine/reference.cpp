@@ -96,21 +96,21 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return total;
 }
 
-std::string inner(const Block& block) { return block.down ? ".conv.conv" : ".conv"; }
-std::string conv_1(const Block& block) { return block.name + ".conv_1.conv"; }
-std::string conv_2(const Block& block) { return block.name + ".conv_2" + inner(block); }
-std::string shortcut(const Block& block) { return block.name + ".conv_shortcut" + inner(block); }
+std::string inner(const network::Block& block) { return block.down ? ".conv.conv" : ".conv"; }
+std::string conv_1(const network::Block& block) { return block.name + ".conv_1.conv"; }
+std::string conv_2(const network::Block& block) { return block.name + ".conv_2" + inner(block); }
+std::string shortcut(const network::Block& block) { return block.name + ".conv_shortcut" + inner(block); }
 
 }  // namespace
 
-Reference::Reference(const Spec& spec, Vector parameters)
+Reference::Reference(const network::Spec& spec, Vector parameters)
     : spec_(spec),
       blocks_(mdsm::blocks(spec)),
-      layout_(parameter_layout(spec)),
+      layout_(network::parameter_layout(spec)),
       parameters_(std::move(parameters)) {}
 
 std::span<const double> Reference::at(const std::string& name) const {
-  for (const ParameterInfo& info : layout_)
+  for (const network::ParameterInfo& info : layout_)
     if (info.name == name)
       return std::span(parameters_)
           .subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.count));
@@ -165,7 +165,7 @@ double Reference::forward(const Map& x, Tape& tape) const {
   Map h = convolve(x, at("conv1.conv.weight"), spec_.width, 3);
   add_bias(h, at("conv1.conv.bias"));
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    const Block& block = blocks_[i];
+    const network::Block& block = blocks_[i];
     BlockTape& t = tape.blocks[i];
     t.h = h;
     t.a = each(elu, t.h);
@@ -178,7 +178,7 @@ double Reference::forward(const Map& x, Tape& tape) const {
     h = sum(h, block.down ? pool(out) : out);
   }
   tape.last = h;
-  if (spec_.head == Head::linear) return dot(at("ln.weight"), each(elu, h).v) + at("ln.bias")[0];
+  if (spec_.head == network::Head::linear) return dot(at("ln.weight"), each(elu, h).v) + at("ln.bias")[0];
   const double p = dot(at("ln1.weight"), h.v) + at("ln1.bias")[0];
   const double q = dot(at("ln2.weight"), h.v) + at("ln2.bias")[0];
   const Map squares = each([](double value) { return value * value; }, h);
@@ -189,7 +189,7 @@ double Reference::forward(const Map& x, Tape& tape) const {
 Map Reference::backward(Tape& tape) const {
   const Map& h = tape.last;
   Map delta(h.c, h.s);
-  if (spec_.head == Head::linear) {
+  if (spec_.head == network::Head::linear) {
     for (size_t i = 0; i < h.v.size(); ++i) delta.v[i] = at("ln.weight")[i] * elu_d1(h.v[i]);
   } else {
     const auto a = at("ln1.weight"), c = at("ln2.weight"), d = at("lq.weight");
@@ -199,7 +199,7 @@ Map Reference::backward(Tape& tape) const {
   tape.delta.assign(blocks_.size() + 1, Map());
   const auto chain = [](double outer, double input) { return outer * elu_d1(input); };
   for (size_t i = blocks_.size(); i-- > 0;) {
-    const Block& block = blocks_[i];
+    const network::Block& block = blocks_[i];
     BlockTape& t = tape.blocks[i];
     tape.delta[i + 1] = delta;
     const Map full = block.down ? pool_transposed(delta) : delta;
@@ -216,7 +216,7 @@ Map Reference::backward(Tape& tape) const {
 // The derivative of E by every parameter, from what passes 1 and 2 left behind.
 void Reference::first_order(const Tape& tape, Vector& gradient) const {
   const Map& h = tape.last;
-  if (spec_.head == Head::linear) {
+  if (spec_.head == network::Head::linear) {
     for (size_t i = 0; i < h.v.size(); ++i) in(gradient, "ln.weight")[i] += elu(h.v[i]);
     in(gradient, "ln.bias")[0] += 1;
   } else {
@@ -232,7 +232,7 @@ void Reference::first_order(const Tape& tape, Vector& gradient) const {
     in(gradient, "lq.bias")[0] += 1;
   }
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    const Block& block = blocks_[i];
+    const network::Block& block = blocks_[i];
     const BlockTape& t = tape.blocks[i];
     const Map& delta = tape.delta[i + 1];
     const Map full = block.down ? pool_transposed(delta) : delta;
@@ -252,7 +252,7 @@ double Reference::tangent(const Map& v, Tape& tape) const {
   const auto chain = [](double rate, double input) { return rate * elu_d1(input); };
   Map h_dot = convolve(v, at("conv1.conv.weight"), spec_.width, 3);
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    const Block& block = blocks_[i];
+    const network::Block& block = blocks_[i];
     BlockTape& t = tape.blocks[i];
     t.h_dot = h_dot;
     t.a_dot = each(chain, t.h_dot, t.h);
@@ -270,7 +270,7 @@ double Reference::tangent(const Map& v, Tape& tape) const {
 void Reference::second_backward(const Tape& tape, Vector& gradient) const {
   const Map &h = tape.last, &h_dot = tape.last_dot;
   Map gamma(h.c, h.s);
-  if (spec_.head == Head::linear) {
+  if (spec_.head == network::Head::linear) {
     const auto grad = in(gradient, "ln.weight");
     for (size_t i = 0; i < h.v.size(); ++i) {
       gamma.v[i] = at("ln.weight")[i] * elu_d2(h.v[i]) * h_dot.v[i];
@@ -298,7 +298,7 @@ void Reference::second_backward(const Tape& tape, Vector& gradient) const {
     return gamma_out * elu_d1(input) + delta_out * elu_d2(input) * input_dot;
   };
   for (size_t i = blocks_.size(); i-- > 0;) {
-    const Block& block = blocks_[i];
+    const network::Block& block = blocks_[i];
     const BlockTape& t = tape.blocks[i];
     const Map& delta = tape.delta[i + 1];
     const Map gamma_full = block.down ? pool_transposed(gamma) : gamma;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/spec.h"
+#include "network/spec.h"
 
 namespace mdsm::test {
 
@@ -34,12 +34,12 @@ struct Objective {
 
 class Reference {
  public:
-  Reference(const Spec& spec, Vector parameters);
-  Reference(const Spec& spec, std::span<const float> parameters)
+  Reference(const network::Spec& spec, Vector parameters);
+  Reference(const network::Spec& spec, std::span<const float> parameters)
       : Reference(spec, Vector(parameters.begin(), parameters.end())) {}
 
   Vector& parameters() { return parameters_; }
-  const std::vector<ParameterInfo>& layout() const { return layout_; }
+  const std::vector<network::ParameterInfo>& layout() const { return layout_; }
 
   double energy(const Map& x) const;
   Map grad_x(const Map& x) const;  // +dE/dx
@@ -70,9 +70,9 @@ class Reference {
   std::span<const double> at(const std::string& name) const;
   std::span<double> in(Vector& gradient, const std::string& name) const;
 
-  Spec spec_;
-  std::vector<Block> blocks_;
-  std::vector<ParameterInfo> layout_;
+  network::Spec spec_;
+  std::vector<network::Block> blocks_;
+  std::vector<network::ParameterInfo> layout_;
   Vector parameters_;
 };
 

@@ -8,7 +8,7 @@
 namespace mdsm::test {
 namespace {
 
-using Case = std::tuple<Network, Head>;
+using Case = std::tuple<network::Network, network::Head>;
 
 class ReferenceTest : public testing::TestWithParam<Case> {
  protected:
@@ -17,9 +17,9 @@ class ReferenceTest : public testing::TestWithParam<Case> {
 
   // sigma0 = 1 instead of 0.1, so that the part of the objective that depends on the parameters is not hidden
   // below the rounding of the part that does not.
-  static Spec steep_spec() {
+  static network::Spec steep_spec() {
     const auto [network, head] = GetParam();
-    Spec spec = small_spec(network, head, head == Head::quadratic ? 1 : 3);
+    network::Spec spec = small_spec(network, head, head == network::Head::quadratic ? 1 : 3);
     spec.sigma0 = 1;
     return spec;
   }
@@ -35,7 +35,7 @@ class ReferenceTest : public testing::TestWithParam<Case> {
     return 0.3 * squares;
   }
 
-  Spec spec_;
+  network::Spec spec_;
   Reference reference_;
   Batch batch_;
 };
@@ -66,7 +66,7 @@ TEST_P(ReferenceTest, ParameterGradientIsTheSlopeOfTheObjective) {
   reference_.objective(map_of(batch_.x, 1), map_of(batch_.noisy, 1), 0.3, gradient);
   RandomStream random(4, Purpose::check);
   Vector found, expected;
-  for (const ParameterInfo& info : reference_.layout())  // one value of every parameter
+  for (const network::ParameterInfo& info : reference_.layout())  // one value of every parameter
   {
     const size_t k = static_cast<size_t>(info.offset) + random.below(static_cast<uint64_t>(info.count));
     double& value = reference_.parameters()[k];
@@ -89,7 +89,7 @@ TEST_P(ReferenceTest, EnergyGradientIsTheSlopeOfTheEnergy) {
   Vector gradient(reference_.parameters().size(), 0.0);
   EXPECT_EQ(reference_.energy_gradient(x, -0.3, gradient), reference_.energy(x));
   RandomStream random(5, Purpose::check);
-  for (const ParameterInfo& info : reference_.layout()) {
+  for (const network::ParameterInfo& info : reference_.layout()) {
     const size_t k = static_cast<size_t>(info.offset) + random.below(static_cast<uint64_t>(info.count));
     double& value = reference_.parameters()[k];
     const double centre = value;
@@ -104,15 +104,15 @@ TEST_P(ReferenceTest, EnergyGradientIsTheSlopeOfTheEnergy) {
 
 TEST_P(ReferenceTest, TangentAlongVEqualsItsProductWithTheGradient) {
   Vector gradient(reference_.parameters().size(), 0.0);
-  const Objective result = reference_.objective(map_of(batch_.x, 0), map_of(batch_.noisy, 0), 0.3, gradient);
+  const train::Objective result = reference_.objective(map_of(batch_.x, 0), map_of(batch_.noisy, 0), 0.3, gradient);
   EXPECT_NE(result.v_dot_g, 0);
   EXPECT_NEAR(result.energy_dot, result.v_dot_g, 1e-12 * std::abs(result.v_dot_g));
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, ReferenceTest,
-                         testing::Combine(testing::Values(Network::res6, Network::res12, Network::res18,
-                                                          Network::res34),
-                                          testing::Values(Head::quadratic, Head::linear)),
+                         testing::Combine(testing::Values(network::Network::res6, network::Network::res12, network::Network::res18,
+                                                          network::Network::res34),
+                                          testing::Values(network::Head::quadratic, network::Head::linear)),
                          [](const auto& made) {
                            return std::string(to_string(std::get<0>(made.param))) + "_" +
                                   to_string(std::get<1>(made.param));

@@ -8,24 +8,24 @@
 #include "core/random.h"
 #include "core/tensor.h"
 #include "engine/reference.h"
-#include "model/parameters.h"
+#include "network/parameters.h"
 
 namespace mdsm::test {
 
-inline Spec small_spec(Network network, Head head, int64_t channels, int64_t width = 4) {
-  Spec spec;
+inline network::Spec small_spec(network::Network network, network::Head head, int64_t channels, int64_t width = 4) {
+  network::Spec spec;
   spec.network = network;
   spec.head = head;
   spec.channels = channels;
   spec.width = width;
-  spec.size = network == Network::res34 ? 16 : 8;
+  spec.size = network == network::Network::res34 ? 16 : 8;
   return spec;
 }
 
 // Initialised weights, larger by half: with the usual ones the signal fades from block to block, and a deep
 // network at its start is too flat for differences to show anything.
-inline Parameters lively_parameters(const Spec& spec, uint64_t seed) {
-  Parameters parameters = Parameters::initialised(spec, seed);
+inline network::Parameters lively_parameters(const network::Spec& spec, uint64_t seed) {
+  network::Parameters parameters = network::Parameters::initialised(spec, seed);
   for (float& value : parameters.values()) value *= 1.5f;
   return parameters;
 }
@@ -35,7 +35,7 @@ struct Batch {
   Tensor x, noisy;
   std::vector<float> weight;
 
-  Batch(const Spec& spec, int64_t n, uint64_t seed = 1) : x(spec.input(n)), noisy(spec.input(n)) {
+  Batch(const network::Spec& spec, int64_t n, uint64_t seed = 1) : x(spec.input(n)), noisy(spec.input(n)) {
     RandomStream(seed, Purpose::check, 0).fill_uniform(x.values(), 0, 1);
     RandomStream(seed, Purpose::check, 1).fill_normal(noisy.values());
     for (int64_t i = 0; i < n; ++i) {
@@ -81,7 +81,7 @@ double relative_error(const A& a, const B& b) {
 }
 
 template <class T>
-std::span<T> part(std::span<T> all, const ParameterInfo& info) {
+std::span<T> part(std::span<T> all, const network::ParameterInfo& info) {
   return all.subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.count));
 }
 

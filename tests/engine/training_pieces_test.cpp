@@ -8,18 +8,18 @@ namespace mdsm::test {
 namespace {
 
 TEST(TrainingPieces, LargeBatchesAreSumsOfSmallOnes) {
-  Spec spec;
-  spec.network = Network::res6;
+  network::Spec spec;
+  spec.network = network::Network::res6;
   spec.width = 32;
   spec.channels = 1;
   spec.size = 32;
   constexpr int64_t kImages = 500, kPart = 100;
-  ASSERT_EQ(native_memory(spec, kImages).training, native_memory(spec, kImages / 2).training)
+  ASSERT_EQ(engine::native_memory(spec, kImages).training, engine::native_memory(spec, kImages / 2).training)
       << "this batch is not cut: the test needs a larger one";
-  const Parameters parameters = Parameters::initialised(spec, 1);
+  const network::Parameters parameters = network::Parameters::initialised(spec, 1);
   const Batch batch(spec, kImages);
   const auto gradient_of = [&](int64_t part) {
-    const auto engine = make_native_engine(parameters);
+    const auto engine = engine::make_native_engine(parameters);
     engine->zero_gradient();
     std::vector<float> residual(kImages), energy(kImages);
     for (int64_t first = 0; first < kImages; first += part) {
@@ -29,8 +29,8 @@ TEST(TrainingPieces, LargeBatchesAreSumsOfSmallOnes) {
                                  std::span(residual).subspan(at, count),
                                  std::span(energy).subspan(at, count));
     }
-    std::vector<float> all(static_cast<size_t>(parameter_count(spec)));
-    engine->read(StateVector::gradient, all);
+    std::vector<float> all(static_cast<size_t>(network::parameter_count(spec)));
+    engine->read(engine::StateVector::gradient, all);
     all.insert(all.end(), residual.begin(), residual.end());
     all.insert(all.end(), energy.begin(), energy.end());
     return all;

@@ -15,7 +15,7 @@
 #include "engine/native_support.h"
 #include "engine/support.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 using namespace test;
@@ -324,4 +324,4 @@ INSTANTIATE_TEST_SUITE_P(Blocks, WinogradTest,
                          });
 
 }  // namespace
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

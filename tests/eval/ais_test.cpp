@@ -5,54 +5,55 @@
 
 #include "eval/known_z.h"
 #include "eval/log_z.h"
+#include "engine/registry/registry.h"
 #include "temporary_folder.h"
 
 namespace mdsm::test {
 namespace {
 
 struct Both {
-  LogZ forward, reverse;
+  eval::LogZ forward, reverse;
   double acceptance = 0;
 };
 
-std::vector<double> learnt_steps(BridgeEngine& bridge, const std::vector<double>& betas,
-                                 const AisOptions& options, Tensor samples) {
+std::vector<double> learnt_steps(eval::Bridge& bridge, const std::vector<double>& betas,
+                                 const eval::AisOptions& options, Tensor samples) {
   const auto pilots = seeds_from(5000, static_cast<size_t>(samples.shape().n));
-  auto eps = pilot_steps(bridge, betas, options, forward_batch(bridge, pilots));
-  const auto other = pilot_steps(bridge, betas, options, reverse_batch(std::move(samples), pilots));
+  auto eps = eval::pilot_steps(bridge, betas, options, eval::forward_batch(bridge, pilots));
+  const auto other = eval::pilot_steps(bridge, betas, options, reverse_batch(std::move(samples), pilots));
   for (size_t k = 0; k < eps.size(); ++k) eps[k] = std::min(eps[k], other[k]);
   return eps;
 }
 
 // Reverse chains start from exact samples of the energy.
 template <class Known>
-Both both_sides(Known& engine, const GaussianReference& reference, int64_t distributions, size_t chains,
+Both both_sides(Known& engine, const eval::GaussianReference& reference, int64_t distributions, size_t chains,
                 int64_t leapfrogs) {
-  BridgeEngine bridge(engine, reference);
-  const auto betas = exponential_betas(distributions, 1e-3);
-  const AisOptions options{.leapfrog = leapfrogs, .eps = 0.1, .target = 0.7};
+  eval::Bridge bridge(engine, reference);
+  const auto betas = eval::exponential_betas(distributions, 1e-3);
+  const eval::AisOptions options{.leapfrog = leapfrogs, .eps = 0.1, .target = 0.7};
   const auto total = static_cast<int64_t>(betas.size()) - 1;
   const auto eps = learnt_steps(bridge, betas, options, engine.exact_samples(seeds_from(6000, 2)));
-  AisBatch forward = forward_batch(bridge, seeds_from(0, chains));
+  eval::AisBatch forward = eval::forward_batch(bridge, seeds_from(0, chains));
   const auto seeds = seeds_from(1000, chains);
-  AisBatch reverse = reverse_batch(engine.exact_samples(seeds), seeds);
-  anneal(bridge, betas, eps, options, forward, {});
-  anneal(bridge, betas, eps, options, reverse, {});
+  eval::AisBatch reverse = reverse_batch(engine.exact_samples(seeds), seeds);
+  eval::anneal(bridge, betas, eps, options, forward, {});
+  eval::anneal(bridge, betas, eps, options, reverse, {});
   double accepted = 0;
   for (const auto* batch : {&forward, &reverse})
     for (const int64_t count : batch->accepted) accepted += static_cast<double>(count);
-  return {estimate_log_z(forward.log_weight, Direction::forward),
-          estimate_log_z(reverse.log_weight, Direction::reverse),
+  return {eval::estimate_log_z(forward.log_weight, eval::Direction::forward),
+          eval::estimate_log_z(reverse.log_weight, eval::Direction::reverse),
           accepted / static_cast<double>(2 * chains * static_cast<size_t>(total))};
 }
 
 // The truth lies between the means (up to their noise), and both are within the share given.
 void expect_bracket(const Both& both, double truth, double share) {
-  const LogZ &low = both.forward, &high = both.reverse;
+  const eval::LogZ &low = both.forward, &high = both.reverse;
   EXPECT_LE(low.bound, truth + 2 * low.bound_error);
   EXPECT_GE(high.bound, truth - 2 * high.bound_error);
   EXPECT_LT(low.bound, high.bound);
-  for (const LogZ* z : {&low, &high}) {
+  for (const eval::LogZ* z : {&low, &high}) {
     EXPECT_NEAR(z->bound, truth, share * std::abs(truth));
     EXPECT_NEAR(z->estimate, truth, share * std::abs(truth));
   }
@@ -69,7 +70,7 @@ void expect_bracket(const Both& both, double truth, double share) {
 
 TEST(Ais, BracketsAGaussianIn64Dimensions) {
   OffsetGaussian engine(1, 8, 0.5, 0.1, 7);
-  const Both both = both_sides(engine, reference_at(engine.spec(), 0.5, 0.35), 2000, 32, 10);
+  const Both both = both_sides(engine, reference_at(engine.image_shape(), 0.5, 0.35), 2000, 32, 10);
   expect_bracket(both, engine.log_z(), 0.01);
   // So close that the estimates give the number itself.
   EXPECT_NEAR(both.forward.estimate, engine.log_z(), 5 * both.forward.estimate_error + 1e-3);
@@ -78,22 +79,22 @@ TEST(Ais, BracketsAGaussianIn64Dimensions) {
 
 TEST(Ais, BracketsAGaussianIn3072Dimensions) {
   OffsetGaussian engine(3, 32, 0.5, 0.1, 7);
-  const Both both = both_sides(engine, reference_at(engine.spec(), 0.5, 0.35), 2000, 4, 6);
+  const Both both = both_sides(engine, reference_at(engine.image_shape(), 0.5, 0.35), 2000, 4, 6);
   expect_bracket(both, engine.log_z(), 0.01);
 }
 
 // Modes 1 apart that are 0.1 wide: a chain cannot cross, the path has to bring it to either.
 TEST(Ais, BracketsAMixture) {
-  MixtureEngine engine(1, 0.7, 0.1);
+  MixtureEnergy engine(1, 0.7, 0.1);
   const double truth = kPixels / 2.0 * std::log(2 * std::numbers::pi * 0.01);
-  expect_bracket(both_sides(engine, reference_at(engine.spec(), 0, 0.3), 2000, 32, 10), truth, 0.01);
+  expect_bracket(both_sides(engine, reference_at(engine.image_shape(), 0, 0.3), 2000, 32, 10), truth, 0.01);
 }
 
 TEST(Ais, TheGapClosesWithMoreDistributions) {
   OffsetGaussian engine(1, 8, 0.5, 0.1, 7);
   double before = INFINITY;
   for (const int64_t k : {20, 80, 320}) {
-    const Both both = both_sides(engine, reference_at(engine.spec(), 0.5, 0.35), k, 16, 4);
+    const Both both = both_sides(engine, reference_at(engine.image_shape(), 0.5, 0.35), k, 16, 4);
     const double gap = both.reverse.bound - both.forward.bound;
     EXPECT_GT(gap, 0);
     EXPECT_LT(gap, before / 2) << k;
@@ -104,16 +105,16 @@ TEST(Ais, TheGapClosesWithMoreDistributions) {
 // Forward chains end as samples of the energy, reverse ones as samples of the reference.
 TEST(Ais, ChainsTravelFromOneEndToTheOther) {
   OffsetGaussian engine(1, 8, 0.5, 0.1, 7);
-  BridgeEngine bridge(engine, reference_at(engine.spec(), 0.5, 0.35));
-  const auto betas = exponential_betas(100, 1e-3);
+  eval::Bridge bridge(engine, reference_at(engine.image_shape(), 0.5, 0.35));
+  const auto betas = eval::exponential_betas(100, 1e-3);
   const std::vector<double> eps(100, 0.06);
   const auto seeds = seeds_from(0, 200);
-  for (const Direction direction : {Direction::forward, Direction::reverse}) {
-    const bool forward = direction == Direction::forward;
-    AisBatch batch =
-        forward ? forward_batch(bridge, seeds) : reverse_batch(engine.exact_samples(seeds), seeds);
+  for (const eval::Direction direction : {eval::Direction::forward, eval::Direction::reverse}) {
+    const bool forward = direction == eval::Direction::forward;
+    eval::AisBatch batch =
+        forward ? eval::forward_batch(bridge, seeds) : reverse_batch(engine.exact_samples(seeds), seeds);
     std::vector<int64_t> order;
-    anneal(bridge, betas, eps, {.leapfrog = 5}, batch, [&](const AisBatch&, const AisStep& step) {
+    eval::anneal(bridge, betas, eps, {.leapfrog = 5}, batch, [&](const eval::AisBatch&, const eval::AisStep& step) {
       order.push_back(step.distribution);
       EXPECT_EQ(step.beta, betas[static_cast<size_t>(step.distribution)]);
       return true;
@@ -132,22 +133,19 @@ TEST(Ais, ChainsTravelFromOneEndToTheOther) {
 
 // The model's bowl is inside the energy that the bridge is given, and counts once.
 TEST(Ais, AModelsBowlIsCountedOnce) {
-  class Bowl : public AnalyticEngine {
-   public:
-    explicit Bowl(Spec spec) : AnalyticEngine((spec.bowl = 0.5, spec)) {}
-    double energy_of(const float*, float* grad_x) const override {
-      if (grad_x) std::fill(grad_x, grad_x + spec().input(1).count(), 0.0f);
-      return 3;
-    }
-  };
-  Bowl engine(tiny_spec(0.1));
-  BridgeEngine bridge(engine, reference_at(engine.spec(), 0.5, 0.35));
-  Tensor x(engine.spec().input(2), 0.25f), grad_x(x.shape());
+  network::Spec spec;
+  spec.network = network::Network::res6;
+  spec.width = 4;
+  spec.size = 8;
+  spec.bowl = 0.5;
+  const auto engine = engine::make_engine({}, network::Parameters(spec));  // all weights 0: the network is flat
+  eval::Bridge bridge(*engine, reference_at(engine->image_shape(), 0.5, 0.35));
+  Tensor x(engine->images(2), 0.25f), grad_x(x.shape());
   std::vector<float> energy(2), alone(2);
   bridge.set_beta(1);
   bridge.energy_and_gradient(x, energy, grad_x);
   bridge.energy(x, alone);
-  const double expected = 3 + 0.5 * kPixels * 0.0625 / (2 * 0.01);
+  const double expected = 0.5 * kPixels * 0.0625 / (2 * 0.01);
   for (const float value : {energy[0], energy[1], alone[0], alone[1]}) EXPECT_NEAR(value, expected, 1e-4);
   for (const float value : grad_x.values()) EXPECT_NEAR(value, 0.5 * 0.25 / 0.01, 1e-4);
 }
@@ -155,12 +153,12 @@ TEST(Ais, AModelsBowlIsCountedOnce) {
 // One distribution is plain importance sampling: log w = -(E - E_ref) at the start.
 TEST(Ais, OneDistributionIsImportanceSampling) {
   OffsetGaussian engine(1, 8, 0.5, 0.1, 7);
-  BridgeEngine bridge(engine, reference_at(engine.spec(), 0.5, 0.35));
-  AisBatch batch = forward_batch(bridge, seeds_from(0, 5));
+  eval::Bridge bridge(engine, reference_at(engine.image_shape(), 0.5, 0.35));
+  eval::AisBatch batch = eval::forward_batch(bridge, seeds_from(0, 5));
   Tensor start(batch.x.shape());
   std::ranges::copy(batch.x.values(), start.data());
   const std::vector<double> eps{0.1};
-  anneal(bridge, linear_betas(1), eps, {.leapfrog = 2}, batch, {});
+  eval::anneal(bridge, eval::linear_betas(1), eps, {.leapfrog = 2}, batch, {});
   for (int64_t i = 0; i < 5; ++i) {
     const auto x = start.view().image(i);
     EXPECT_NEAR(batch.log_weight[static_cast<size_t>(i)],
@@ -172,21 +170,21 @@ TEST(Ais, OneDistributionIsImportanceSampling) {
 // Stopped and gone on with from what a checkpoint keeps, a chain ends where it would have ended.
 TEST(Ais, GoesOnBitForBit) {
   OffsetGaussian engine(1, 8, 0.5, 0.1, 7);
-  BridgeEngine bridge(engine, reference_at(engine.spec(), 0.5, 0.35));
-  const auto betas = exponential_betas(60, 1e-3);
+  eval::Bridge bridge(engine, reference_at(engine.image_shape(), 0.5, 0.35));
+  const auto betas = eval::exponential_betas(60, 1e-3);
   const std::vector<double> eps(60, 0.08);
-  const AisOptions options{.leapfrog = 3};
-  for (const Direction direction : {Direction::forward, Direction::reverse}) {
+  const eval::AisOptions options{.leapfrog = 3};
+  for (const eval::Direction direction : {eval::Direction::forward, eval::Direction::reverse}) {
     const auto start = [&] {
       const auto seeds = seeds_from(7, 6);
-      return direction == Direction::forward ? forward_batch(bridge, seeds)
+      return direction == eval::Direction::forward ? eval::forward_batch(bridge, seeds)
                                              : reverse_batch(engine.exact_samples(seeds), seeds);
     };
-    AisBatch whole = start(), parts = start();
-    anneal(bridge, betas, eps, options, whole, {});
-    anneal(bridge, betas, eps, options, parts, [](const AisBatch& b, const AisStep&) { return b.done < 23; });
+    eval::AisBatch whole = start(), parts = start();
+    eval::anneal(bridge, betas, eps, options, whole, {});
+    eval::anneal(bridge, betas, eps, options, parts, [](const eval::AisBatch& b, const eval::AisStep&) { return b.done < 23; });
     EXPECT_EQ(parts.done, 23);
-    anneal(bridge, betas, eps, options, parts, {});
+    eval::anneal(bridge, betas, eps, options, parts, {});
     EXPECT_EQ(parts.done, 60);
     EXPECT_EQ(whole.log_weight, parts.log_weight);
     EXPECT_EQ(whole.accepted, parts.accepted);
@@ -196,20 +194,20 @@ TEST(Ais, GoesOnBitForBit) {
 }
 
 TEST(Ais, Schedules) {
-  EXPECT_EQ(linear_betas(4), (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
-  const auto betas = exponential_betas(5, 1e-4);
+  EXPECT_EQ(eval::linear_betas(4), (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
+  const auto betas = eval::exponential_betas(5, 1e-4);
   ASSERT_EQ(betas.size(), 6u);
   EXPECT_EQ(betas.front(), 0);
   EXPECT_EQ(betas.back(), 1);
   for (size_t k = 1; k < 5; ++k) EXPECT_NEAR(betas[k + 1] / betas[k], 10, 1e-9);
-  EXPECT_EQ(parse_betas("0.1 # warm\n0.5,0.7\n", "f"), (std::vector<double>{0, 0.1, 0.5, 0.7, 1}));
-  EXPECT_EQ(parse_betas("0\n1\n", "f"), (std::vector<double>{0, 1}));
-  EXPECT_ERROR(parse_betas("0.5\n0.4\n", "f"), "0.4 after 0.5");
-  EXPECT_ERROR(parse_betas("0.5\n2\n", "f"), "a beta of 2");
-  EXPECT_ERROR(parse_betas("half\n", "f"), "half is no beta");
-  EXPECT_ERROR(parse_betas("# nothing\n", "f"), "no betas");
-  EXPECT_ERROR(exponential_betas(0), "0 distributions");
-  EXPECT_ERROR(exponential_betas(5, 1.5), "first beta of 1.5");
+  EXPECT_EQ(eval::parse_betas("0.1 # warm\n0.5,0.7\n", "f"), (std::vector<double>{0, 0.1, 0.5, 0.7, 1}));
+  EXPECT_EQ(eval::parse_betas("0\n1\n", "f"), (std::vector<double>{0, 1}));
+  EXPECT_ERROR(eval::parse_betas("0.5\n0.4\n", "f"), "0.4 after 0.5");
+  EXPECT_ERROR(eval::parse_betas("0.5\n2\n", "f"), "a beta of 2");
+  EXPECT_ERROR(eval::parse_betas("half\n", "f"), "half is no beta");
+  EXPECT_ERROR(eval::parse_betas("# nothing\n", "f"), "no betas");
+  EXPECT_ERROR(eval::exponential_betas(0), "0 distributions");
+  EXPECT_ERROR(eval::exponential_betas(5, 1.5), "first beta of 1.5");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 // Every pair, one by one.
@@ -108,4 +108,4 @@ TEST(Auroc, RefusesWhatHasNoAnswer) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::eval

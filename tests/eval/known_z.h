@@ -6,24 +6,17 @@
 
 #include "core/random.h"
 #include "eval/bridge.h"
-#include "sample/analytic_engine.h"
+#include "sample/analytic_energy.h"
 
 namespace mdsm::test {
 
-inline Spec spec_of(int64_t channels, int64_t size) {
-  Spec spec = tiny_spec();
-  spec.channels = channels;
-  spec.size = size;
-  return spec;
-}
-
 // A Gaussian with standard deviations from `widest` to `narrowest`, and an offset of the energy that log Z
 // has to find.
-class OffsetGaussian : public AnalyticEngine {
+class OffsetGaussian : public AnalyticEnergy {
  public:
   OffsetGaussian(int64_t channels, int64_t size, double widest, double narrowest, double offset)
-      : AnalyticEngine(spec_of(channels, size)), offset_(offset) {
-    const int64_t d = spec().input(1).count();
+      : AnalyticEnergy({1, channels, size, size}, 0.1), offset_(offset) {
+    const int64_t d = image_shape().count();
     for (int64_t i = 0; i < d; ++i) {
       const double s =
           widest * std::pow(narrowest / widest, static_cast<double>(i) / static_cast<double>(d - 1));
@@ -47,7 +40,7 @@ class OffsetGaussian : public AnalyticEngine {
     return sum;
   }
   Tensor exact_samples(std::span<const uint64_t> seeds) const {
-    Tensor x(spec().input(static_cast<int64_t>(seeds.size())));
+    Tensor x(images(static_cast<int64_t>(seeds.size())));
     for (int64_t n = 0; n < x.shape().n; ++n) {
       const auto image = x.view().image(n);
       RandomStream(seeds[static_cast<size_t>(n)], Purpose::check).fill_normal(image);
@@ -62,8 +55,8 @@ class OffsetGaussian : public AnalyticEngine {
   std::vector<double> mean_, precision_;
 };
 
-inline GaussianReference reference_at(const Spec& spec, double mean, double std) {
-  return {std::vector<float>(static_cast<size_t>(spec.input(1).count()), static_cast<float>(mean)), std};
+inline eval::GaussianReference reference_at(const Shape& image, double mean, double std) {
+  return {std::vector<float>(static_cast<size_t>(image.count()), static_cast<float>(mean)), std};
 }
 
 }  // namespace mdsm::test

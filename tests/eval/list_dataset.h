@@ -7,7 +7,7 @@
 
 namespace mdsm::test {
 
-class ListDataset : public Dataset {
+class ListDataset : public data::Dataset {
  public:
   explicit ListDataset(Tensor images) : images_(std::move(images)) {}
   int64_t size() const override { return images_.shape().n; }

@@ -7,7 +7,7 @@
 
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 TEST(LogZ, EqualWeightsAreCertain) {
@@ -60,4 +60,4 @@ TEST(LogZ, BothPixelConventions) {
 TEST(LogZ, NoChainsIsAnError) { EXPECT_ERROR(estimate_log_z({}, Direction::forward), "no chains"); }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::eval

@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 // Two groups in two dimensions: 70 % round at (-3, 0), 30 % at (3, 1) with the coordinates tied together.
@@ -82,4 +82,4 @@ TEST(Mixture, SurvivesEqualRowsAndRefusesTooFew) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::eval

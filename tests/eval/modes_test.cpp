@@ -9,7 +9,7 @@
 #include "eval/tensor_images.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 TEST(Modes, CountsAndDivergence) {
@@ -33,7 +33,7 @@ void draw(int kind, float noise, std::span<float> out) {
   }
 }
 
-class Kinds : public Dataset {
+class Kinds : public data::Dataset {
  public:
   int64_t size() const override { return 300; }
   Shape image_shape() const override { return {1, 1, 8, 8}; }
@@ -46,9 +46,9 @@ class Kinds : public Dataset {
 };
 
 TEST(Modes, ReadsTheFirstChannelAsTheHighestDigit) {
-  const Classifier classifier = train_classifier(
+  const classify::Classifier classifier = classify::train_classifier(
       Kinds(), {.width = 4, .features = 8, .epochs = 6, .batch = 20, .lr = 5e-3, .shift = 0});
-  ASSERT_EQ(accuracy(classifier, Kinds()).rate, 1);
+  ASSERT_EQ(classify::accuracy(classifier, Kinds()).rate, 1);
   Tensor x({2, 3, 8, 8}, 0.5f);
   const int kinds[2][3] = {{1, 2, 0}, {0, 1, 2}};
   for (int64_t i = 0; i < 2; ++i)
@@ -59,4 +59,4 @@ TEST(Modes, ReadsTheFirstChannelAsTheHighestDigit) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::eval

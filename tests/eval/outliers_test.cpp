@@ -5,7 +5,7 @@
 
 #include "eval/auroc.h"
 #include "eval/list_dataset.h"
-#include "sample/analytic_engine.h"
+#include "sample/analytic_energy.h"
 #include "temporary_folder.h"
 
 namespace mdsm::test {
@@ -20,9 +20,9 @@ ListDataset noise_images(int64_t n, double std, uint64_t seed) {
 }
 
 // E = a ‖x‖²/2: the gradient is a x, so every feature has a value to compare with.
-class Bowl : public AnalyticEngine {
+class Bowl : public AnalyticEnergy {
  public:
-  Bowl() : AnalyticEngine(tiny_spec(0.1)) {}
+  Bowl() : AnalyticEnergy(kTiny, 0.1) {}
   double energy_of(const float* x, float* grad_x) const override {
     double sum = 0;
     for (size_t i = 0; i < kPixels; ++i) {
@@ -37,11 +37,11 @@ class Bowl : public AnalyticEngine {
 TEST(Outliers, FeaturesAreTheirDefinitions) {
   Bowl engine;
   const auto images = noise_images(5, 0.3, 1);
-  FeatureOptions options;
+  eval::FeatureOptions options;
   options.levels = {0, 0.5};
   options.draws = 200;
-  options.kind = ScoreFeatures::both;
-  const auto found = outlier_features(engine, images, options);
+  options.kind = eval::ScoreFeatures::both;
+  const auto found = eval::outlier_features(engine, images, options);
   ASSERT_EQ(found.score.rows(), 5);
   ASSERT_EQ(found.score.columns, 3);  // the error without noise is the norm again
   for (int64_t i = 0; i < 5; ++i) {
@@ -60,9 +60,9 @@ TEST(Outliers, FeaturesAreTheirDefinitions) {
 TEST(Outliers, BatchMakesNoDifference) {
   Bowl engine;
   const auto images = noise_images(7, 0.3, 1);
-  FeatureOptions one, many;
+  eval::FeatureOptions one, many;
   one.batch = 1, many.batch = 4;
-  const auto a = outlier_features(engine, images, one), b = outlier_features(engine, images, many);
+  const auto a = eval::outlier_features(engine, images, one), b = eval::outlier_features(engine, images, many);
   EXPECT_EQ(a.energy, b.energy);
   EXPECT_EQ(a.objective, b.objective);
   EXPECT_EQ(a.score.values, b.score.values);
@@ -72,23 +72,23 @@ TEST(Outliers, BatchMakesNoDifference) {
 // and those with stronger contrast as well.
 TEST(Outliers, DensityOfNormsFindsBothSides) {
   Bowl engine;
-  FeatureOptions options;
-  options.kind = ScoreFeatures::norms;
-  const auto fit = outlier_features(engine, noise_images(400, 0.2, 1), options);
-  const auto inside = outlier_features(engine, noise_images(200, 0.2, 2), options);
-  const OutlierModel model(fit.score, {.mixture = {.components = 2}, .neighbours = 5});
-  const auto ordinary = outlier_scores(inside, model);
+  eval::FeatureOptions options;
+  options.kind = eval::ScoreFeatures::norms;
+  const auto fit = eval::outlier_features(engine, noise_images(400, 0.2, 1), options);
+  const auto inside = eval::outlier_features(engine, noise_images(200, 0.2, 2), options);
+  const eval::OutlierModel model(fit.score, {.mixture = {.components = 2}, .neighbours = 5});
+  const auto ordinary = eval::outlier_scores(inside, model);
   ASSERT_EQ(ordinary.size(), 4u);
   for (const double std : {0.05, 0.4}) {
-    const auto strange = outlier_scores(outlier_features(engine, noise_images(200, std, 3), options), model);
-    const auto area = [&](size_t score) { return auroc(ordinary[score].values, strange[score].values).area; };
+    const auto strange = eval::outlier_scores(eval::outlier_features(engine, noise_images(200, std, 3), options), model);
+    const auto area = [&](size_t score) { return eval::auroc(ordinary[score].values, strange[score].values).area; };
     EXPECT_NEAR(area(0), std < 0.2 ? 0 : 1, 0.1) << std;
     EXPECT_GT(area(2), 0.95) << std;
     EXPECT_GT(area(3), 0.95) << std;
   }
-  const auto same = outlier_scores(outlier_features(engine, noise_images(200, 0.2, 4), options), model);
+  const auto same = eval::outlier_scores(eval::outlier_features(engine, noise_images(200, 0.2, 4), options), model);
   for (size_t score = 0; score < 4; ++score) {
-    const auto result = auroc(ordinary[score].values, same[score].values);
+    const auto result = eval::auroc(ordinary[score].values, same[score].values);
     EXPECT_NEAR(result.area, 0.5, 4 * result.error);
   }
 }
@@ -96,17 +96,17 @@ TEST(Outliers, DensityOfNormsFindsBothSides) {
 TEST(Outliers, RefusesNonsense) {
   Bowl engine;
   const auto images = noise_images(3, 0.2, 1);
-  FeatureOptions options;
+  eval::FeatureOptions options;
   options.levels = {};
-  EXPECT_ERROR(outlier_features(engine, images, options), "0 noise levels");
+  EXPECT_ERROR(eval::outlier_features(engine, images, options), "0 noise levels");
   options.levels = {-1};
-  EXPECT_ERROR(outlier_features(engine, images, options), "noise level of -1");
+  EXPECT_ERROR(eval::outlier_features(engine, images, options), "noise level of -1");
   options.levels = {0};
-  options.kind = ScoreFeatures::errors;
-  EXPECT_ERROR(outlier_features(engine, images, options), "without noise are no features");
+  options.kind = eval::ScoreFeatures::errors;
+  EXPECT_ERROR(eval::outlier_features(engine, images, options), "without noise are no features");
   options.levels = {0.1};
-  const auto found = outlier_features(engine, images, options);
-  EXPECT_ERROR(OutlierModel(found.score, {.mixture = {}, .neighbours = 5}), "5 neighbours among 3");
+  const auto found = eval::outlier_features(engine, images, options);
+  EXPECT_ERROR(eval::OutlierModel(found.score, {.mixture = {}, .neighbours = 5}), "5 neighbours among 3");
 }
 
 }  // namespace

@@ -4,13 +4,13 @@
 
 #include <cmath>
 
-#include "core/npy.h"
+#include "io/npy.h"
 #include "core/random.h"
 #include "eval/evaluation.h"
-#include "model/zip.h"
+#include "io/zip.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::eval {
 namespace {
 
 FeatureSet drawn(int64_t n, int64_t d, uint64_t index, float scale = 1, float shift = 0) {
@@ -39,7 +39,7 @@ TEST(Quality, StatisticsDivideByNMinusOne) {
   const FeatureSet set{3, 2, 0, {0, 1, 3, 5, 6, 3}, {}};
   const auto found = statistics_of(set);
   EXPECT_EQ(found.mu, (std::vector<double>{3, 3}));
-  EXPECT_EQ(found.sigma, (Matrix{9, 3, 3, 4}));
+  EXPECT_EQ(found.sigma, (linalg::Matrix{9, 3, 3, 4}));
   EXPECT_THROW(statistics_of({1, 2, 0, {0, 1}, {}}), Error);
   EXPECT_THROW(statistics_of({2, 1, 0, {0, NAN}, {}}), Error);
 }
@@ -149,7 +149,7 @@ TEST(Quality, StatisticsSurviveTheirFile) {
   EXPECT_THROW(read_statistics(folder.path() / "absent.npz"), Error);
 }
 
-void put_statistics(const fs::path& path, const Matrix& sigma) {
+void put_statistics(const fs::path& path, const linalg::Matrix& sigma) {
   write_statistics(path, {9, std::vector<double>(2, 0.5), sigma});
 }
 
@@ -157,7 +157,7 @@ TEST(Quality, RefusesWhatIsNoCovariance) {
   const TemporaryFolder folder;
   const fs::path file = folder / "s.npz";
   put_statistics(file, {4, 1, 1, 9});
-  EXPECT_EQ(read_statistics(file).sigma, (Matrix{4, 1, 1, 9}));
+  EXPECT_EQ(read_statistics(file).sigma, (linalg::Matrix{4, 1, 1, 9}));
   put_statistics(file, {-4, -1, -1, -9});
   EXPECT_ERROR(read_statistics(file), "sigma is no covariance: entry (0, 0) is -4");
   put_statistics(file, {4, 1, 1.1, 9});
@@ -180,18 +180,18 @@ TEST(Quality, DamagedStatisticsAreErrors) {
   for (size_t length = 0; length < bytes.size(); length += 13) {
     put(folder / "cut.npz", std::string_view(bytes).substr(0, length));
     try {  // what is complete before the cut may still be read
-      EXPECT_EQ(read_statistics(folder / "cut.npz").sigma, (Matrix{4, 1, 1, 9}));
+      EXPECT_EQ(read_statistics(folder / "cut.npz").sigma, (linalg::Matrix{4, 1, 1, 9}));
       EXPECT_GT(length, bytes.size() / 2);
     } catch (const Error&) {
     }
   }
   const auto put_shape = [&](const std::vector<int64_t>& mu, const std::vector<int64_t>& sigma) {
     AtomicFile target(file);
-    ZipWriter zip(target);
+    io::ZipWriter zip(target);
     for (const auto& [name, shape] : {std::pair("mu.npy", mu), {"sigma.npy", sigma}}) {
       int64_t count = 1;
       for (const int64_t extent : shape) count *= extent;
-      const std::string array = npy_bytes(shape, std::vector<double>(static_cast<size_t>(count), 1));
+      const std::string array = io::npy_bytes(shape, std::vector<double>(static_cast<size_t>(count), 1));
       zip.add(name, std::as_bytes(std::span(array)));
     }
     zip.finish();
@@ -245,4 +245,4 @@ TEST(Quality, EvaluationSaysWhatItLeavesOut) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::eval

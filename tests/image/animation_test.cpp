@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -121,4 +121,4 @@ TEST(Animation, FramesMustBeAlike) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::image

@@ -7,7 +7,7 @@
 #include "image/raster.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 double triangle_mean(const std::vector<double>& values, int64_t out_size, int64_t i) {
@@ -110,4 +110,4 @@ TEST(Fit, Colours) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::image

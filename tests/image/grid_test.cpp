@@ -3,7 +3,7 @@
 #include "image/image.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 TEST(ToImage, ClampsAndRounds) {
@@ -44,4 +44,4 @@ TEST(Grid, FewerImagesThanColumnsAndBadArguments) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::image

@@ -8,7 +8,7 @@
 #include "image/image.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 std::vector<std::byte> encode_jpeg(const std::vector<uint8_t>& pixels, unsigned width, unsigned height,
@@ -110,4 +110,4 @@ TEST(Jpeg, AbsurdSizesAreRefused) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::image

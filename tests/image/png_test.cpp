@@ -5,7 +5,7 @@
 #include "image/image.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::image {
 namespace {
 
 Image random_image(int64_t width, int64_t height, int64_t channels) {
@@ -143,4 +143,4 @@ TEST(Image, OtherFilesAreErrors) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::image

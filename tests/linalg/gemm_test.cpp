@@ -9,7 +9,7 @@
 #include "core/threads.h"
 #include "linalg/tile.h"
 
-namespace mdsm {
+namespace mdsm::linalg {
 namespace {
 
 template <class T>
@@ -110,4 +110,4 @@ TEST(Gemm, EveryTileOfThisCpu) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::linalg

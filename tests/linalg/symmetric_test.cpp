@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "linalg/gemm.h"
 
-namespace mdsm {
+namespace mdsm::linalg {
 namespace {
 
 Matrix drawn(int64_t rows, int64_t columns, uint64_t index) {
@@ -126,4 +126,4 @@ TEST(Symmetric, RefusesWhatIsNotSemidefinite) {
 TEST(Symmetric, RefusesWhatIsNotFinite) { EXPECT_THROW(symmetric_eigenvalues({1, NAN, NAN, 1}, 2), Error); }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::linalg

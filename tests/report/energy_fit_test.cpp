@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace mdsm {
+namespace mdsm::report {
 namespace {
 
 // Two samples of 1x8x8 around the energy given for each temperature.
@@ -66,4 +66,4 @@ TEST(EnergyFit, LeavesOutSamplesThatHaveFinished) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::report

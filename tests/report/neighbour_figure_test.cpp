@@ -4,7 +4,7 @@
 
 #include "core/base64.h"
 
-namespace mdsm {
+namespace mdsm::report {
 namespace {
 
 std::string encoded(std::string_view text) { return base64(std::as_bytes(std::span(text))); }
@@ -31,4 +31,4 @@ TEST(NeighbourFigure, WidthAndHeightAreTheirOwn) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::report

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/npy.h"
+#include "io/npy.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::report {
 namespace {
 
 using nlohmann::json;
@@ -61,7 +61,7 @@ TEST(SampleStore, PartsBecomeOneSetInTheOrderAskedFor) {
   const SampleSet all = store.all(wanted);
   expect_same(all, samples(wanted));
   store.finish(all, {});
-  EXPECT_EQ(read_npy(folder.path() / "out/samples.npy").shape, (std::vector<int64_t>{4, 1, 2, 2}));
+  EXPECT_EQ(io::read_npy(folder.path() / "out/samples.npy").shape, (std::vector<int64_t>{4, 1, 2, 2}));
   EXPECT_FALSE(fs::exists(folder.path() / "out/parts"));
 }
 
@@ -126,7 +126,7 @@ TEST(SampleStore, OtherParametersAreRefused) {
     store.begin();
     store.add(samples({3}));
   }
-  EXPECT_EQ(read_npy(out / "samples.npy").shape[0], 1);
+  EXPECT_EQ(io::read_npy(out / "samples.npy").shape[0], 1);
   SampleStore store(out, other, true, false);
   EXPECT_EQ(store.missing(std::vector<uint64_t>{0, 3}), (std::vector<uint64_t>{0}));
 }
@@ -143,4 +143,4 @@ TEST(SampleStore, AFailureBeforeTheFirstBatchLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::report

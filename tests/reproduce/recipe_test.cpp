@@ -5,7 +5,7 @@
 #include "reproduce/runner.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 namespace {
 
 constexpr const char* kGood = R"({
@@ -122,4 +122,4 @@ TEST(CommandText, QuotesWhatAShellWouldTakeApart) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

@@ -4,7 +4,7 @@
 
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::reproduce {
 namespace {
 
 struct ReportTest : testing::Test {
@@ -54,4 +54,4 @@ TEST_F(ReportTest, ANumberThatIsNotThereIsADash) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::reproduce

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 
 // Autoregressive chains x' = r x + sqrt(1 - r²) n: variance 1, and n (1 - r)/(1 + r) effective draws.
@@ -60,4 +60,4 @@ TEST(Diagnostics, HasNothingToSayAboutTooLittle) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::sample

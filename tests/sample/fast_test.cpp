@@ -5,16 +5,16 @@
 #include "core/error.h"
 #include "moments.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 using namespace test;
 
 // All data at one point: the residual is exactly the noise, d = x - mean.
-class PointEngine : public GaussianEngine {
+class PointEngine : public GaussianEnergy {
  public:
   PointEngine() {
     coupling = 0;
-    std::ranges::fill(precision, 1 / (spec().sigma0 * spec().sigma0));
+    std::ranges::fill(precision, 1 / (sigma0() * sigma0()));
   }
 };
 
@@ -87,14 +87,14 @@ TEST(Fast, HotStepsKeepTheNoiseAlsoWhenItIsUnderestimated) {
 
 // Pixel 0 is a Gaussian of standard deviation 1/2, all others are always at their mean; they say how much
 // noise there is.
-class SignalEngine : public GaussianEngine {
+class SignalEngine : public GaussianEnergy {
  public:
   static constexpr double kVariance = 0.25;
 
   double energy_of(const float* x, float* grad_x) const override {
     double square = 0;
     for (size_t i = 1; i < kPixels; ++i) square += std::pow(x[i] - mean[i], 2);
-    const double sigma2 = square / (kPixels - 1), sigma0 = spec().sigma0;
+    const double sigma2 = square / (kPixels - 1), sigma0 = this->sigma0();
     if (grad_x)
       for (size_t i = 0; i < kPixels; ++i) {
         const double share = i == 0 ? sigma2 / (kVariance + sigma2) : 1;
@@ -125,7 +125,7 @@ TEST(Fast, KeepsTheSpreadOfTheData) {
 TEST(Fast, EverySampleStopsOnItsOwn) {
   PointEngine engine;
   const auto seeds = seeds_from(0, 24);
-  Tensor start = start_images(engine.spec(), seeds);
+  Tensor start = start_images(engine.image_shape(), seeds);
   for (int64_t i = 0; i < 24; ++i)  // from nearly clean to very noisy
     for (size_t j = 0; j < kPixels; ++j) {
       float& value = start.view().image(i)[j];
@@ -164,13 +164,13 @@ TEST(Fast, KeepsToItsNumberOfEvaluations) {
 
 TEST(Ode, MatchesTheClosedFormOnAGaussian) {
   // d = k (x - mean) with k = sigma0² precision: x - mean shrinks by (1 + (r - 1) k) an Euler step.
-  GaussianEngine engine(0.5);
+  GaussianEnergy engine(0.5);
   engine.coupling = 0;
   const auto seeds = seeds_from(0, 2);
   OdeOptions options;
   options.method = OdeMethod::euler, options.steps = 12, options.jump = false, options.hot = 0;
   const auto grid = noise_grid(options);
-  const Tensor start = start_images(engine.spec(), seeds);
+  const Tensor start = start_images(engine.image_shape(), seeds);
   const auto euler = ode({engine, seeds}, options);
   for (size_t j = 0; j < kPixels; ++j) {
     const double k = 0.25 * engine.precision[j];
@@ -194,14 +194,14 @@ TEST(Ode, MatchesTheClosedFormOnAGaussian) {
 }
 
 TEST(Ode, HeunConvergesWithTheSquareOfTheStep) {
-  GaussianEngine engine(0.5);
+  GaussianEnergy engine(0.5);
   engine.coupling = 0;
   const auto seeds = seeds_from(0, 1);
   const auto error = [&](int64_t steps) {
     OdeOptions options;
     options.steps = steps, options.jump = false, options.hot = 0;
     const auto samples = ode({engine, seeds}, options);
-    const Tensor start = start_images(engine.spec(), seeds);
+    const Tensor start = start_images(engine.image_shape(), seeds);
     const double limit =
         engine.mean[40] + std::pow(0.05, 0.25 * engine.precision[40]) * (start.data()[40] - engine.mean[40]);
     return std::abs(samples.x.data()[40] - limit);
@@ -237,7 +237,7 @@ TEST(Ode, HotStepsForgetTheStart) {
   EXPECT_NEAR(sum / count, 1.5 * std::pow(0.5, 12), 5 / std::sqrt(count));
   EXPECT_NEAR(square / count, 1, 5 * std::sqrt(2 / count));
   EXPECT_EQ(samples.evaluations[0], 12 + 2 * 15 + 1);
-  const Tensor start = start_images(engine.spec(), seeds);
+  const Tensor start = start_images(engine.image_shape(), seeds);
   EXPECT_EQ(ode({engine, seeds, start.view()}, options).evaluations[0], 2 * 15 + 1);
 }
 
@@ -274,4 +274,4 @@ TEST(Fast, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::sample

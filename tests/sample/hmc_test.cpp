@@ -4,7 +4,7 @@
 #include "moments.h"
 #include "sample/schedule.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 using namespace test;
 
@@ -13,7 +13,7 @@ double mean_of(const std::vector<double>& values) {
 }
 
 TEST(Hmc, MatchesAGaussian) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(0, 32);
   Statistics s(32, 200, gaussian_functions(engine));
   HmcOptions options;
@@ -26,7 +26,7 @@ TEST(Hmc, MatchesAGaussian) {
 }
 
 TEST(Mala, MatchesAGaussianAtAnyTemperature) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(0, 32);
   Statistics s(32, 400, gaussian_functions(engine));
   auto options = mala_options();
@@ -37,7 +37,7 @@ TEST(Mala, MatchesAGaussianAtAnyTemperature) {
 }
 
 TEST(Hmc, MatchesTheModeWeightsOfAMixture) {
-  MixtureEngine engine(3, 0.7, 0.8);
+  MixtureEnergy engine(3, 0.7, 0.8);
   const auto seeds = seeds_from(0, 64);
   Statistics s(64, 100, {[](auto x) { return x[0] > 0 ? 1.0 : 0.0; }});
   HmcOptions options;
@@ -47,7 +47,7 @@ TEST(Hmc, MatchesTheModeWeightsOfAMixture) {
 }
 
 TEST(Mala, MatchesTheModeWeightsOfAMixture) {
-  MixtureEngine engine(2.4, 0.7, 0.8);
+  MixtureEnergy engine(2.4, 0.7, 0.8);
   const auto seeds = seeds_from(0, 64);
   Statistics s(64, 300, {[](auto x) { return x[0] > 0 ? 1.0 : 0.0; }});
   auto options = mala_options();
@@ -59,7 +59,7 @@ TEST(Mala, MatchesTheModeWeightsOfAMixture) {
 // Started from the distribution itself, with steps so large that many are refused, the chains must still have
 // it afterwards. Chains are independent, so the error of a mean is sd/sqrt(n).
 void expect_invariant(const HmcOptions& options, double lowest, double highest) {
-  MixtureEngine engine(3, 0.7, 0.8);
+  MixtureEnergy engine(3, 0.7, 0.8);
   const size_t n = 6000;
   const auto seeds = seeds_from(1000, n);
   const Tensor start = engine.exact_samples(seeds);
@@ -96,12 +96,12 @@ TEST(Mala, LeavesTheDistributionInvariant) {
 }
 
 TEST(Hmc, LeavesAnyTemperatureInvariant) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   engine.coupling = 0;
   const size_t n = 3000;
   const auto seeds = seeds_from(0, n);
   for (const double t : {0.1, 10.0}) {
-    Tensor start(engine.spec().input(static_cast<int64_t>(n)));
+    Tensor start(engine.images(static_cast<int64_t>(n)));
     RandomStream(5, Purpose::check).fill_normal(start.values());
     for (int64_t i = 0; i < start.shape().count(); ++i) {
       const auto j = static_cast<size_t>(i % kPixels);
@@ -123,7 +123,7 @@ TEST(Hmc, LeavesAnyTemperatureInvariant) {
 }
 
 TEST(Leapfrog, GoesBackTheWayItCame) {
-  MixtureEngine engine(3, 0.7, 0.8);
+  MixtureEnergy engine(3, 0.7, 0.8);
   const auto seeds = seeds_from(0, 3);
   Tensor x = engine.exact_samples(seeds), v(x.shape()), g(x.shape());
   const Tensor start = engine.exact_samples(seeds);
@@ -146,18 +146,18 @@ TEST(Leapfrog, GoesBackTheWayItCame) {
 }
 
 TEST(Hmc, RefusesProposalsThatRunAway) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(0, 4);
   HmcOptions options;
   options.eps = 20, options.leapfrog = 40, options.burn_in = 0, options.jump = false;
   const auto samples = hmc({engine, seeds}, constant_schedule(1, 3), options);
-  const Tensor start = start_images(engine.spec(), seeds);
+  const Tensor start = start_images(engine.image_shape(), seeds);
   EXPECT_TRUE(std::ranges::equal(samples.x.values(), start.values()));
   for (const double a : samples.acceptance) EXPECT_EQ(a, 0);
 }
 
 TEST(Hmc, FindsAStepSizeFromAnyStart) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(0, 8);
   for (const double first : {0.001, 5.0}) {
     HmcOptions options;
@@ -168,7 +168,7 @@ TEST(Hmc, FindsAStepSizeFromAnyStart) {
 }
 
 TEST(Hmc, FollowsASchedule) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(0, 16);
   HmcOptions options;
   options.leapfrog = 4, options.jump = false;
@@ -182,7 +182,7 @@ TEST(Hmc, FollowsASchedule) {
 }
 
 TEST(Hmc, RefusesNonsense) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(0, 1);
   const std::vector<double> t{1, 1};
   const auto with = [&](double eps, int64_t leapfrogs, double target, int64_t burn_in) {
@@ -198,4 +198,4 @@ TEST(Hmc, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -3,12 +3,12 @@
 #include "core/error.h"
 #include "moments.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 using namespace test;
 
 TEST(Langevin, MatchesAGaussianWithItsKnownStepSizeError) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(0, 64);
   Statistics s(64, 300, gaussian_functions(engine));
   const double eps = 0.5;
@@ -20,7 +20,7 @@ TEST(Langevin, MatchesAGaussianWithItsKnownStepSizeError) {
 }
 
 TEST(Langevin, TemperatureScalesTheCovariance) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(100, 64);
   Statistics s(64, 300, gaussian_functions(engine));
   langevin({engine, seeds, {}, s.observer()}, {0.25, 1500, 300}, {0.5, false});
@@ -30,7 +30,7 @@ TEST(Langevin, TemperatureScalesTheCovariance) {
 }
 
 TEST(Langevin, MatchesTheModeWeightsOfAMixture) {
-  MixtureEngine engine(2.4, 0.7, 0.8);
+  MixtureEnergy engine(2.4, 0.7, 0.8);
   const auto seeds = seeds_from(0, 64);
   Statistics s(64, 500, {[](auto x) { return x[0] > 0 ? 1.0 : 0.0; }, [](auto x) { return x[0]; }});
   langevin({engine, seeds, {}, s.observer()}, {1, 4000, 500}, {0.25, false});
@@ -40,7 +40,7 @@ TEST(Langevin, MatchesTheModeWeightsOfAMixture) {
 
 TEST(Annealed, FindsTheModesOfAMixtureInTheirProportion) {
   // Cooled to T = 1 and held there: a chain that started hot must not remember where.
-  MixtureEngine engine(3, 0.7, 0.8);
+  MixtureEnergy engine(3, 0.7, 0.8);
   const size_t n = 600;
   const auto seeds = seeds_from(0, n);
   auto schedule = make_schedule({Annealing::exponential, 20, 1, 50, 400, 0});
@@ -59,7 +59,7 @@ TEST(Annealed, FindsTheModesOfAMixtureInTheirProportion) {
 }
 
 TEST(Annealed, EndsInTheModesWhenCooledToZero) {
-  MixtureEngine engine(6, 0.5, 0.5);
+  MixtureEnergy engine(6, 0.5, 0.5);
   const auto seeds = seeds_from(0, 64);
   const auto samples = annealed_langevin(
       {engine, seeds}, make_schedule({Annealing::exponential, 20, 1, 50, 300, 200}), {0.2, false});
@@ -74,11 +74,11 @@ TEST(Annealed, EndsInTheModesWhenCooledToZero) {
 }
 
 TEST(Annealed, StepIsThePapersToTheLastDigit) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const std::vector<uint64_t> seeds{42};
   const double eps = 0.1, t = 4;
   const auto one = annealed_langevin({engine, seeds}, std::vector<double>{t}, {eps, false});
-  Tensor x = start_images(engine.spec(), seeds), g(x.shape());
+  Tensor x = start_images(engine.image_shape(), seeds), g(x.shape());
   std::vector<float> energy(1), n(kPixels), n0(kPixels);
   sample_stream(42, Draw::start).fill_normal(n0);
   sample_stream(42, Draw::step, 0).fill_normal(n);
@@ -97,7 +97,7 @@ TEST(Annealed, StepIsThePapersToTheLastDigit) {
 }
 
 TEST(Annealed, ADivergingChainIsAnErrorWithSeedAndStep) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const std::vector<uint64_t> seeds{3, 77};
   try {
     annealed_langevin({engine, seeds}, std::vector<double>(500, 1.0), {10, true});
@@ -109,7 +109,7 @@ TEST(Annealed, ADivergingChainIsAnErrorWithSeedAndStep) {
 }
 
 TEST(Annealed, StopsWhenAsked) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(0, 3);
   std::atomic<bool> stop = false;
   mdsm::Run run{engine, seeds, {}, [&](const StepReport& r) { stop = r.step == 5; }, &stop};
@@ -122,7 +122,7 @@ TEST(Annealed, StopsWhenAsked) {
 }
 
 TEST(Annealed, TheObserverSeesEveryStateWithItsOwnEnergyAndGradient) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(5, 4);
   int64_t next = 0;
   const auto observer = [&](const StepReport& r) {
@@ -143,7 +143,7 @@ TEST(Annealed, TheObserverSeesEveryStateWithItsOwnEnergyAndGradient) {
 }
 
 TEST(Annealed, RefusesNonsense) {
-  GaussianEngine engine;
+  GaussianEnergy engine;
   const auto seeds = seeds_from(0, 1);
   const std::vector<double> t{1};
   EXPECT_THROW(annealed_langevin({engine, {}}, t), Error);
@@ -159,4 +159,4 @@ TEST(Annealed, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -7,9 +7,9 @@
 #include "sample/fast.h"
 #include "sample/hmc.h"
 #include "sample/langevin.h"
-#include "sample/restore.h"
+#include "restore/restore.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 using namespace test;
 
@@ -35,19 +35,23 @@ std::vector<Named> samplers() {
           {"ode", [](const Run& run) { return ode(run); }},
           {"inpaint",
            [=](const Run& run) {
-             const Tensor images(run.engine.spec().input(static_cast<int64_t>(run.seeds.size())), 0.3f);
-             return inpaint_annealed(run, images, box_mask(8, 2, 2, 4, 4), schedule);
+             const Tensor images(run.model.images(static_cast<int64_t>(run.seeds.size())), 0.3f);
+             return restore::inpaint_annealed(run, images, restore::box_mask(8, 2, 2, 4, 4), schedule);
            }},
           {"restore", [=](const Run& run) {
-             const Tensor means(run.engine.spec().input(static_cast<int64_t>(run.seeds.size())), 0.3f);
-             return restore(run, *block_mean_measurement(2), means, fast);
+             const Tensor means(run.model.images(static_cast<int64_t>(run.seeds.size())), 0.3f);
+             return restore::restore(run, *block_mean_measurement(2), means, fast);
            }}};
 }
 
 TEST(SameSeed, SameImageWhateverBatchThreadsAndPlace) {
-  auto parameters = Parameters::initialised(tiny_spec(), 5);
+  network::Spec spec;
+  spec.network = network::Network::res6;
+  spec.width = 4;
+  spec.size = 8;
+  auto parameters = network::Parameters::initialised(spec, 5);
   for (float& value : parameters.values()) value *= 2;
-  const auto engine = make_engine({}, parameters);
+  const auto engine = engine::make_engine({}, parameters);
   const auto seeds = seeds_from(10, 64);
   for (const auto& [name, sample] : samplers()) {
     set_thread_count(1);
@@ -77,4 +81,4 @@ TEST(SameSeed, StreamsOfOneSampleDiffer) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::sample

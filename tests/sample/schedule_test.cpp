@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::sample {
 namespace {
 
 TEST(Schedule, DefaultIsThePapers) {
@@ -77,4 +77,4 @@ TEST(Schedule, NamesTheLineThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::sample

@@ -5,26 +5,26 @@
 #include <sys/resource.h>
 
 #include "core/error.h"
-#include "model/safetensors.h"
+#include "io/safetensors.h"
 #include "train/tiny_run.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
-Spec small_spec(int64_t width = 4) {
-  Spec spec;
-  spec.network = Network::res6;
+network::Spec small_spec(int64_t width = 4) {
+  network::Spec spec;
+  spec.network = network::Network::res6;
   spec.width = width;
   spec.size = 16;
   return spec;
 }
 
-constexpr StateVector kSaved[] = {StateVector::weights, StateVector::ema, StateVector::adam_m,
-                                  StateVector::adam_v};
+constexpr engine::StateVector kSaved[] = {engine::StateVector::weights, engine::StateVector::ema, engine::StateVector::adam_m,
+                                  engine::StateVector::adam_v};
 
-std::unique_ptr<Engine> engine_with_noise(uint64_t seed) {
-  auto engine = make_native_engine(Parameters::initialised(small_spec(), seed));
-  for (const StateVector which : kSaved) {
+std::unique_ptr<engine::TrainableEnergy> engine_with_noise(uint64_t seed) {
+  auto engine = engine::make_native_engine(network::Parameters::initialised(small_spec(), seed));
+  for (const engine::StateVector which : kSaved) {
     auto values = vector_of(*engine, which);
     RandomStream(seed, Purpose::check, static_cast<uint64_t>(which)).fill_uniform(values, 0, 1);
     engine->write(which, values);
@@ -48,19 +48,19 @@ TEST(Checkpoint, GoesThroughTheFileBitForBit) {
   EXPECT_EQ(back.seconds, 0.1);
   EXPECT_EQ(back.options_hash, "abc");
   EXPECT_EQ(back.data_size, 60000);
-  for (const StateVector which : kSaved) EXPECT_EQ(vector_of(*saved, which), vector_of(*loaded, which));
+  for (const engine::StateVector which : kSaved) EXPECT_EQ(vector_of(*saved, which), vector_of(*loaded, which));
 }
 
 TEST(Checkpoint, RefusesWhatIsNotItsOwn) {
   const TemporaryFolder folder;
   const auto engine = engine_with_noise(1);
-  const auto other = make_native_engine(Parameters::initialised(small_spec(8), 0));
+  const auto other = engine::make_native_engine(network::Parameters::initialised(small_spec(8), 0));
   save_state(folder / "state", *engine, {});
   EXPECT_THROW(load_state(folder / "state", *other), Error);
   EXPECT_THROW(load_state(folder / "missing", *engine), Error);
-  write_safetensors(folder / "other", {}, {});
+  io::write_safetensors(folder / "other", {}, {});
   EXPECT_THROW(load_state(folder / "other", *engine), Error);
-  write_safetensors(folder / "bad", {}, {{"mdsm_state", "{\"step\": \"x\"}"}, {"spec", "[]"}});
+  io::write_safetensors(folder / "bad", {}, {{"mdsm_state", "{\"step\": \"x\"}"}, {"spec", "[]"}});
   EXPECT_THROW(load_state(folder / "bad", *engine), Error);
   const std::string whole = read_text(folder / "state");
   write_file(folder / "cut", std::string_view(whole).substr(0, whole.size() / 2));
@@ -95,11 +95,11 @@ TEST(Checkpoint, AFullDiskLeavesTheLastGoodState) {
 TEST(Checkpoint, TellsFiniteStatesFromOthers) {
   const auto engine = engine_with_noise(1);
   EXPECT_TRUE(state_is_finite(*engine));
-  auto values = vector_of(*engine, StateVector::adam_v);
+  auto values = vector_of(*engine, engine::StateVector::adam_v);
   values.back() = std::numeric_limits<float>::quiet_NaN();
-  engine->write(StateVector::adam_v, values);
+  engine->write(engine::StateVector::adam_v, values);
   EXPECT_FALSE(state_is_finite(*engine));
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "core/npy.h"
+#include "io/npy.h"
 #include "core/threads.h"
-#include "model/model_file.h"
+#include "network/model_file.h"
 #include "train/trainer.h"
 
 using namespace mdsm;
@@ -19,9 +19,9 @@ class Dump : public TrainObserver {
   void on_batch(int64_t step, ConstTensorView clean, ConstTensorView noisy,
                 std::span<const float> sigma) override {
     const std::vector<int64_t> shape = {clean.shape.n, clean.shape.c, clean.shape.h, clean.shape.w};
-    write_npy(out_ / fmt::format("clean{}.npy", step), shape, clean.values());
-    write_npy(out_ / fmt::format("noisy{}.npy", step), shape, noisy.values());
-    write_npy(out_ / "sigma.npy", {static_cast<int64_t>(sigma.size())}, sigma);
+    io::write_npy(out_ / fmt::format("clean{}.npy", step), shape, clean.values());
+    io::write_npy(out_ / fmt::format("noisy{}.npy", step), shape, noisy.values());
+    io::write_npy(out_ / "sigma.npy", {static_cast<int64_t>(sigma.size())}, sigma);
   }
   void on_step(int64_t, const StepResult& result) override {
     losses_ << fmt::format("{:.9g} {:.9g}\n", result.loss, result.grad_norm);
@@ -34,19 +34,19 @@ class Dump : public TrainObserver {
 
 void run(const fs::path& out, const std::string& network, int64_t width) {
   set_thread_count(1);  // small layers: threads cost more than they give
-  DataOptions source;
+  data::DataOptions source;
   source.source = "fashion-mnist";
-  const auto data = open_dataset(source);
+  const auto data = data::open_dataset(source);
   TrainOptions options;
   options.network = network;
   options.width = width;
   options.batch = 16;
   options.schedule.steps = 20;
   options.schedule.lr = 1e-3;
-  const Spec spec = make_spec(options, data->image_shape());
-  const Parameters initial = Parameters::initialised(spec, 0);
-  save_model(out / "initial.safetensors", initial, {});
-  const auto engine = make_engine({}, initial);
+  const network::Spec spec = make_spec(options, data->image_shape());
+  const network::Parameters initial = network::Parameters::initialised(spec, 0);
+  network::save_model(out / "initial.safetensors", initial, {});
+  const auto engine = engine::make_engine({}, initial);
   Dump dump(out);
   std::vector<float> no_chains;
   Trainer trainer(*engine, *data, options, false, 0, no_chains, dump);

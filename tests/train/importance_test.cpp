@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "train/noise.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 Tensor pixels(std::initializer_list<float> values) {
@@ -72,4 +72,4 @@ TEST(Importance, EffectiveShare) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -9,15 +9,15 @@
 #include "train/tiny_run.h"
 #include "train/trainer.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 // E(x) = t/2 ‖x - 0.5‖² with one parameter t, the precision of a Gaussian: all others do nothing. Its update
 // is plain descent, so that a gradient can be read from it.
-class PrecisionEngine : public Engine {
+class PrecisionEngine : public engine::TrainableEnergy {
  public:
-  PrecisionEngine(const Spec& spec, double precision)
-      : Engine(spec, BowlAdded::here), t_(static_cast<float>(precision)) {}
+  PrecisionEngine(const network::Spec& spec, double precision)
+      : engine::TrainableEnergy(spec), t_(static_cast<float>(precision)) {}
   std::string name() const override { return "precision"; }
   double precision() const { return static_cast<double>(t_); }
   double gradient() const { return gradient_; }
@@ -48,16 +48,16 @@ class PrecisionEngine : public Engine {
   }
   void zero_gradient_impl() override { gradient_ = 0; }
   double gradient_norm_impl() override { return std::abs(gradient_); }
-  void optimiser_step_impl(const AdamStep& step) override { t_ -= static_cast<float>(step.lr * gradient_); }
-  void read_impl(StateVector, std::span<float>) const override {}
-  void write_impl(StateVector, std::span<const float>) override {}
+  void optimiser_step_impl(const engine::AdamStep& step) override { t_ -= static_cast<float>(step.lr * gradient_); }
+  void read_impl(engine::StateVector, std::span<float>) const override {}
+  void write_impl(engine::StateVector, std::span<const float>) override {}
 
   float t_;
   double gradient_ = 0;
 };
 
 // Images 0.5 + 0.2 n: with noise sigma0 = 0.1 on them, a Gaussian of variance 0.05.
-class NormalImages : public Dataset {
+class NormalImages : public data::Dataset {
  public:
   int64_t size() const override { return 512; }
   Shape image_shape() const override { return {1, 1, 16, 16}; }
@@ -94,7 +94,7 @@ TEST(Likelihood, GradientIsTheDifferenceOfMeans) {
   TrainOptions options = likelihood_options();
   options.schedule.lr = 1e-12;
   const NormalImages data;
-  const Spec spec = make_spec(options, data.image_shape());
+  const network::Spec spec = make_spec(options, data.image_shape());
   for (const char* chains : {"persistent", "noise"}) {
     options.ml.chains = chains;
     PrecisionEngine engine(spec, 40);
@@ -129,7 +129,7 @@ TEST(Likelihood, EnergyPenaltyPullsEnergiesTowardsZero) {
   TrainOptions options = likelihood_options();
   options.schedule.lr = 1e-12;
   const NormalImages data;
-  const Spec spec = make_spec(options, data.image_shape());
+  const network::Spec spec = make_spec(options, data.image_shape());
   const auto gradient = [&](double penalty) {
     options.ml.energy_l2 = penalty;
     PrecisionEngine engine(spec, 20);
@@ -151,7 +151,7 @@ TEST(Likelihood, AnUpdateMovesABatchOfChainsAndRestartsAShare) {
   TrainOptions options = likelihood_options();
   options.schedule.lr = 1e-12;
   const NormalImages data;
-  const Spec spec = make_spec(options, data.image_shape());
+  const network::Spec spec = make_spec(options, data.image_shape());
   const auto moved = [&](double restart) {
     options.ml.restart = restart;
     PrecisionEngine engine(spec, 100);
@@ -181,4 +181,4 @@ TEST(Likelihood, ChainsOfAnotherSizeAreRefused) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -7,7 +7,7 @@
 
 #include "tiny_run.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 // Points of each line drawn.
@@ -61,4 +61,4 @@ TEST(LossPlot, HasNoQuartersWhereThereAreNone) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "core/threads.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 NoiseOptions options_of(const std::string& kind, double low, double high) {
@@ -73,4 +73,4 @@ TEST(TrainingNoise, DependsOnSeedStepAndPlaceButNotOnThreads) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

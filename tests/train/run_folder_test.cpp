@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 using nlohmann::json;
@@ -83,4 +83,4 @@ TEST(RunName, KeepsTheLastNameOfAPath) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

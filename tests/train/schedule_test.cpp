@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 RateOptions schedule(const std::string& kind, int64_t warmup = 0) {
@@ -51,4 +51,4 @@ TEST(EmaDecay, IsShortAtFirst) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

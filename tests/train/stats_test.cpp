@@ -7,7 +7,7 @@
 
 #include "temporary_folder.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 using nlohmann::json;
@@ -85,4 +85,4 @@ TEST(StatsFile, CuttingDropsLaterLinesAndHalfALine) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

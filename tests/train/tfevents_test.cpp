@@ -5,7 +5,7 @@
 #include "temporary_folder.h"
 
 // command_test.py decodes the events of a whole run with a reader of its own.
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 TEST(Crc32c, MatchesThePublishedValues) {
@@ -32,4 +32,4 @@ TEST(EventFile, StartsWithTheVersionAndGrowsByWholeRecords) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -13,9 +13,9 @@
 #include "temporary_folder.h"
 #include "train/session.h"
 
-namespace mdsm {
+namespace mdsm::train {
 
-class Blobs : public Dataset {
+class Blobs : public data::Dataset {
  public:
   explicit Blobs(int64_t count = 200) : count_(count) {}
   int64_t size() const override { return count_; }
@@ -47,8 +47,8 @@ inline TrainOptions tiny_options() {
   return options;
 }
 
-inline std::vector<float> vector_of(const Engine& engine, StateVector which) {
-  std::vector<float> values(static_cast<size_t>(parameter_count(engine.spec())));
+inline std::vector<float> vector_of(const engine::TrainableEnergy& engine, engine::StateVector which) {
+  std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
   engine.read(which, values);
   return values;
 }
@@ -60,7 +60,7 @@ class TinyRun {
       : options_(std::move(options)),
         data_(images),
         spec_(make_spec(options_, data_.image_shape())),
-        engine_(make_native_engine(Parameters::initialised(spec_, static_cast<uint64_t>(options_.seed)))),
+        engine_(engine::make_native_engine(network::Parameters::initialised(spec_, static_cast<uint64_t>(options_.seed)))),
         preview_(data_, spec_, options_.noise, 0, {}),
         input_{folder, *engine_, data_, preview_, options_, false, "blobs", "hash"},
         start_((set_thread_count(1), resume_state(input_))) {}  // tiny layers: threads only wait
@@ -72,15 +72,15 @@ class TinyRun {
     TrainObserver silent;
     return train(stop_after, silent);
   }
-  Engine& engine() { return *engine_; }
+  engine::TrainableEnergy& engine() { return *engine_; }
   std::atomic<bool>& stop() { return stop_; }
   const StateHead& start() const { return start_; }
 
  private:
   TrainOptions options_;
   Blobs data_;
-  Spec spec_;
-  std::unique_ptr<Engine> engine_;
+  network::Spec spec_;
+  std::unique_ptr<engine::TrainableEnergy> engine_;
   Preview preview_;
   SessionInput input_;
   StateHead start_;
@@ -91,4 +91,4 @@ inline RunFolder new_folder(const TemporaryFolder& out) {
   return RunFolder::create(out.path(), "blobs-res6-w4", nlohmann::json::object(), "test\n");
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 using nlohmann::json;
@@ -197,4 +197,4 @@ TEST(MakeSpec, SaysHowToFitTheImages) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

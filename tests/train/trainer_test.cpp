@@ -5,11 +5,11 @@
 #include <limits>
 
 #include "core/error.h"
-#include "model/model_file.h"
-#include "model/safetensors.h"
+#include "network/model_file.h"
+#include "io/safetensors.h"
 #include "train/tiny_run.h"
 
-namespace mdsm {
+namespace mdsm::train {
 namespace {
 
 using nlohmann::json;
@@ -32,7 +32,7 @@ struct Outcome {
 };
 
 Outcome outcome(TinyRun& run, const RunFolder& folder) {
-  return {vector_of(run.engine(), StateVector::weights), vector_of(run.engine(), StateVector::ema),
+  return {vector_of(run.engine(), engine::StateVector::weights), vector_of(run.engine(), engine::StateVector::ema),
           curve(folder), read_text(folder.weights())};
 }
 
@@ -170,24 +170,24 @@ TEST(Training, ClippingBoundsTheGradientThatAdamSees) {
   TinyRun run(folder, options);
   run.train();
   double norm = 0;  // after one update the mean is (1 - beta1) times the clipped gradient
-  for (const float m : vector_of(run.engine(), StateVector::adam_m)) norm += std::pow(m / 0.1, 2);
+  for (const float m : vector_of(run.engine(), engine::StateVector::adam_m)) norm += std::pow(m / 0.1, 2);
   EXPECT_NEAR(std::sqrt(norm), 1e-4, 1e-7);
   EXPECT_GT(curve(folder)[0].at("grad_norm").get<double>(), 1e-3);
 }
 
 class PoisonAt : public TrainObserver {
  public:
-  PoisonAt(int64_t step, Engine& engine) : step_(step), engine_(engine) {}
+  PoisonAt(int64_t step, engine::TrainableEnergy& engine) : step_(step), engine_(engine) {}
   void on_batch(int64_t step, ConstTensorView, ConstTensorView, std::span<const float>) override {
     if (step != step_) return;
-    auto weights = vector_of(engine_, StateVector::weights);
+    auto weights = vector_of(engine_, engine::StateVector::weights);
     weights[0] = std::numeric_limits<float>::infinity();
-    engine_.write(StateVector::weights, weights);
+    engine_.write(engine::StateVector::weights, weights);
   }
 
  private:
   int64_t step_;
-  Engine& engine_;
+  engine::TrainableEnergy& engine_;
 };
 
 TEST(Training, StopsAtANonFiniteLossAndCanGoOn) {
@@ -222,7 +222,7 @@ TEST(Training, ANonFiniteSampleStopsMaximumLikelihood) {
     TinyRun run(folder, options);
     PoisonAt observer(4, run.engine());
     EXPECT_THROW(run.train(0, observer), Error);
-    const SafetensorsFile failed(folder.failed_state());
+    const io::SafetensorsFile failed(folder.failed_state());
     ASSERT_TRUE(failed.find("chains"));
     EXPECT_EQ(failed.read(*failed.find("chains")), TinyRun(folder, options).start().chains);  // of step 4
   }
@@ -239,7 +239,7 @@ TEST(Training, StopsWhenTheRunDiverges) {
   options.schedule.lr = 1e12;
   TinyRun run(folder, options);
   EXPECT_THROW(run.train(), Error);
-  for (const float w : vector_of(run.engine(), StateVector::weights)) ASSERT_TRUE(std::isfinite(w));
+  for (const float w : vector_of(run.engine(), engine::StateVector::weights)) ASSERT_TRUE(std::isfinite(w));
   EXPECT_EQ(TinyRun(folder, options).start().step, 0);
 }
 
@@ -251,12 +251,12 @@ TEST(Training, ModelFilesHoldWhatLaterCommandsNeed) {
   options.preview_every = 12;
   TinyRun run(folder, options);
   run.train();
-  const Model ema = load_model(folder.ema());
-  EXPECT_TRUE(std::ranges::equal(ema.parameters.values(), vector_of(run.engine(), StateVector::ema)));
-  EXPECT_NE(vector_of(run.engine(), StateVector::ema), vector_of(run.engine(), StateVector::weights));
+  const network::Model ema = network::load_model(folder.ema());
+  EXPECT_TRUE(std::ranges::equal(ema.parameters.values(), vector_of(run.engine(), engine::StateVector::ema)));
+  EXPECT_NE(vector_of(run.engine(), engine::StateVector::ema), vector_of(run.engine(), engine::StateVector::weights));
   EXPECT_EQ(ema.info.at("trained").at("step"), 12);
   EXPECT_EQ(ema.info.at("sampling").at("eps"), 0.02);
-  EXPECT_EQ(load_model(folder.snapshot(6)).info.at("trained").at("step"), 6);
+  EXPECT_EQ(network::load_model(folder.snapshot(6)).info.at("trained").at("step"), 6);
   EXPECT_TRUE(fs::exists(folder.preview(12)));
 }
 
@@ -268,4 +268,4 @@ TEST(Training, RefusesOtherData) {
 }
 
 }  // namespace
-}  // namespace mdsm
+}  // namespace mdsm::train

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 class Allocator {
@@ -29,14 +29,14 @@ class Allocator {
 struct Counts {
   int64_t input, shortcut;
 };
-Counts counts(const Block& block, Layout layout, int64_t n) {
+Counts counts(const network::Block& block, Layout layout, int64_t n) {
   return {layout.count(n, block.in, block.size), layout.count(n, block.in, block.out_size())};
 }
 
-void lay_out_training(Allocator& memory, const std::vector<Block>& list, Layout layout, int64_t n,
+void lay_out_training(Allocator& memory, const std::vector<network::Block>& list, Layout layout, int64_t n,
                       Buffers& buffers) {
   int64_t largest_pooled = 0;
-  for (const Block& block : list)
+  for (const network::Block& block : list)
     if (block.down) largest_pooled = std::max(largest_pooled, counts(block, layout, n).input);
   float* passing_h = memory.take(largest_pooled);  // a pooling block's input is read once and not kept
   for (size_t i = 0; i < list.size(); ++i) {
@@ -56,10 +56,10 @@ void lay_out_training(Allocator& memory, const std::vector<Block>& list, Layout 
 
 // Like lay_out_training with one term: what enters weight gradients on the way back is kept, and each delta
 // is used up before the next is written.
-void lay_out_parameters(Allocator& memory, const std::vector<Block>& list, Layout layout, int64_t n,
+void lay_out_parameters(Allocator& memory, const std::vector<network::Block>& list, Layout layout, int64_t n,
                         Buffers& buffers) {
   int64_t largest = 0, largest_pooled = 0;
-  for (const Block& block : list) {
+  for (const network::Block& block : list) {
     largest = std::max(largest, counts(block, layout, n).input);
     if (block.down) largest_pooled = std::max(largest_pooled, counts(block, layout, n).input);
   }
@@ -78,10 +78,10 @@ void lay_out_parameters(Allocator& memory, const std::vector<Block>& list, Layou
   }
 }
 
-void lay_out_gradient(Allocator& memory, const std::vector<Block>& list, Layout layout, int64_t n,
+void lay_out_gradient(Allocator& memory, const std::vector<network::Block>& list, Layout layout, int64_t n,
                       bool backward, Buffers& buffers) {
   int64_t largest = 0, largest_shortcut = 0;
-  for (const Block& block : list) {
+  for (const network::Block& block : list) {
     largest = std::max(largest, counts(block, layout, n).input);
     largest_shortcut = std::max(largest_shortcut, counts(block, layout, n).shortcut);
   }
@@ -110,13 +110,13 @@ void lay_out_gradient(Allocator& memory, const std::vector<Block>& list, Layout 
 
 }  // namespace
 
-Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, int64_t scratch, float* base) {
-  const std::vector<Block> list = blocks(spec);
+Buffers lay_out(const network::Spec& spec, Layout layout, Mode mode, int64_t n, int64_t scratch, float* base) {
+  const std::vector<network::Block> list = network::blocks(spec);
   Allocator memory(base);
   Buffers buffers;
   buffers.block.resize(list.size());
   int64_t largest_shortcut = 0;
-  for (const Block& block : list)
+  for (const network::Block& block : list)
     largest_shortcut = std::max(largest_shortcut, counts(block, layout, n).shortcut);
   const int64_t last = layout.count(n, list.back().out, list.back().out_size());
   const int64_t image = spec.input(n).count(),
@@ -139,4 +139,4 @@ Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, int64_t s
   return buffers;
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

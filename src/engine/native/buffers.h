@@ -10,7 +10,7 @@
 
 #include "engine/native/layout.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 // parameters: dE/dtheta, which is forward, backward and one weight gradient a layer.
 enum class Mode { energy, gradient, training, parameters };
@@ -44,6 +44,6 @@ struct Buffers {
 
 // Lays the buffers out from `base`, with `scratch` floats for the convolutions; with a null base only count
 // is meaningful.
-Buffers lay_out(const Spec& spec, Layout layout, Mode mode, int64_t n, int64_t scratch, float* base);
+Buffers lay_out(const network::Spec& spec, Layout layout, Mode mode, int64_t n, int64_t scratch, float* base);
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 ConvolutionShape times(ConvolutionShape shape, int64_t terms) {
@@ -67,4 +67,4 @@ void Convolution::gradient(const float* src, const float* diff_dst, ConvolutionW
                      : direct_terms_.gradient(src, diff_dst, weights.direct, plain, scratch);
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -6,7 +6,7 @@
 #include "engine/native/direct.h"
 #include "engine/native/winograd.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 // exact: every convolution direct, with rounding errors of plain summation. fast: Winograd's where it pays.
 enum class Arithmetic { fast, exact };
@@ -48,4 +48,4 @@ class Convolution {
   int64_t scratch_count_ = 0;
 };
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -5,7 +5,7 @@
 #include "core/threads.h"
 #include "engine/native/kernels.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 using dnnl::memory;
@@ -238,4 +238,4 @@ void DirectConvolution::gradient(const float* src, const float* diff_dst, Direct
   weights.add_gradient(order, scratch, plain);
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

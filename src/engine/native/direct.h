@@ -12,7 +12,7 @@
 #include "engine/native/epilogue.h"
 #include "engine/native/layout.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 // One oneDNN CPU engine and stream for the process.
 const dnnl::engine& dnnl_engine();
@@ -99,4 +99,4 @@ class DirectConvolution {
   std::optional<Made<dnnl::convolution_backward_weights>> gradient_;
 };
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

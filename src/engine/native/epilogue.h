@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 // Applied in this order to the raw value v of each element; every pointer has the result's place and layout.
 struct Epilogue {
@@ -30,4 +30,4 @@ struct MapShape {
   int64_t channels, size, block;
 };
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

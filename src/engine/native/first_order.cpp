@@ -3,7 +3,7 @@
 #include "engine/native/plan.h"
 #include "engine/native/profile.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 void Plan::energy_gradient(NetworkWeights& weights, float* arena, const float* x,
                            std::span<const float> weight, std::span<float> energy,
@@ -15,7 +15,7 @@ void Plan::energy_gradient(NetworkWeights& weights, float* arena, const float* x
 
 void Plan::first_order_backward(NetworkWeights& weights, Buffers& buffers, std::span<const float> weight,
                                 std::span<float> gradient) {
-  const auto part = [&](const ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
+  const auto part = [&](const network::ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
   {
     const ProfileScope scope("head", kBackwardPass, 0);
     weights.head.first_order(buffers.last_h, weight, buffers.last_delta, gradient);
@@ -47,4 +47,4 @@ void Plan::first_order_backward(NetworkWeights& weights, Buffers& buffers, std::
   input_gradient(weights, {{buffers.x, delta_out}}, part(weights.input_info));
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -5,7 +5,7 @@
 
 #include "core/threads.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 double dot_product(const float* a, const float* b, int64_t count) {
@@ -21,8 +21,8 @@ float elu_bend(float x) { return x > 0 ? 0.0f : std::exp(x); }
 
 }  // namespace
 
-HeadLayer::HeadLayer(const Spec& spec, Layout layout) : kind_(spec.head) {
-  const Block last = blocks(spec).back();
+HeadLayer::HeadLayer(const network::Spec& spec, Layout layout) : kind_(spec.head) {
+  const network::Block last = network::blocks(spec).back();
   const int64_t pixels = last.out_size() * last.out_size();
   count_ = layout.padded(last.out) * pixels;
   plain_.assign(static_cast<size_t>(count_), -1);
@@ -31,15 +31,15 @@ HeadLayer::HeadLayer(const Spec& spec, Layout layout) : kind_(spec.head) {
       const int64_t at = (c / layout.block * pixels + p) * layout.block + c % layout.block;
       plain_[static_cast<size_t>(at)] = static_cast<int32_t>(c * pixels + p);
     }
-  const Parameters names(spec);
-  const auto names_of_head = kind_ == Head::quadratic ? std::vector<std::string>{"ln1", "ln2", "lq"}
+  const network::Parameters names(spec);
+  const auto names_of_head = kind_ == network::Head::quadratic ? std::vector<std::string>{"ln1", "ln2", "lq"}
                                                       : std::vector<std::string>{"ln"};
   for (const std::string& name : names_of_head)
     vectors_.push_back({names.info(name + ".weight"), names.info(name + ".bias"),
                         FloatBuffer(static_cast<size_t>(count_)), 0.0f});
 }
 
-void HeadLayer::set(const Parameters& parameters) {
+void HeadLayer::set(const network::Parameters& parameters) {
   for (Vector& vector : vectors_) {
     const auto weights = parameters.at(vector.weight);
     for (int64_t i = 0; i < count_; ++i)
@@ -62,7 +62,7 @@ void HeadLayer::energy(const float* h, std::span<float> energy) {
     for (int64_t i = begin; i < end; ++i) {
       const float* features = h + i * count_;
       const auto at = static_cast<size_t>(i);
-      if (kind_ == Head::quadratic) {
+      if (kind_ == network::Head::quadratic) {
         const double p = dot(vectors_[0], features) + vectors_[0].offset;
         const double q = dot(vectors_[1], features) + vectors_[1].offset;
         std::transform(features, features + count_, changed.begin(), [](float v) { return v * v; });
@@ -83,7 +83,7 @@ void HeadLayer::delta(const float* h, int64_t n, float* delta) {
       const float* features = h + i * count_;
       float* to = delta + i * count_;
       const float* a = vectors_[0].packed.data();
-      if (kind_ == Head::quadratic) {
+      if (kind_ == network::Head::quadratic) {
         const float *c = vectors_[1].packed.data(), *d = vectors_[2].packed.data();
         const float p = p_[static_cast<size_t>(i)], q = q_[static_cast<size_t>(i)];
         for (int64_t f = 0; f < count_; ++f) to[f] = a[f] * q + c[f] * p + 2.0f * d[f] * features[f];
@@ -109,7 +109,7 @@ void HeadLayer::first_order(const float* h, std::span<const float> weight, float
     for (int64_t i = begin; i < end; ++i)
       for (int64_t f = 0; f < count_; ++f) delta[i * count_ + f] *= weight[static_cast<size_t>(i)];
   });
-  if (kind_ == Head::quadratic)
+  if (kind_ == network::Head::quadratic)
     add_first_order_quadratic(h, weight, gradient);
   else
     add_first_order_linear(h, weight, gradient);
@@ -152,7 +152,7 @@ void HeadLayer::add_first_order_linear(const float* h, std::span<const float> we
 
 void HeadLayer::second_order(const float* h, const float* hdot, int64_t n, float* gamma,
                              std::span<float> gradient) {
-  if (kind_ == Head::quadratic)
+  if (kind_ == network::Head::quadratic)
     second_order_quadratic(h, hdot, n, gamma, gradient);
   else
     second_order_linear(h, hdot, n, gamma, gradient);
@@ -210,4 +210,4 @@ void HeadLayer::second_order_linear(const float* h, const float* hdot, int64_t n
   add_unpacked(grad_w, vectors_[0], gradient);
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

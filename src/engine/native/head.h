@@ -9,15 +9,15 @@
 
 #include "core/tensor.h"
 #include "engine/native/layout.h"
-#include "model/parameters.h"
+#include "network/parameters.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 class HeadLayer {
  public:
-  HeadLayer(const Spec& spec, Layout layout);
+  HeadLayer(const network::Spec& spec, Layout layout);
 
-  void set(const Parameters& parameters);
+  void set(const network::Parameters& parameters);
 
   // h, delta, hdot, gamma: (n, features in blocked order, padded). energy: (n)
   void energy(const float* h, std::span<float> energy);
@@ -30,7 +30,7 @@ class HeadLayer {
 
  private:
   struct Vector {  // one linear layer of the head
-    ParameterInfo weight, bias;
+    network::ParameterInfo weight, bias;
     FloatBuffer packed;
     float offset = 0;
   };
@@ -43,11 +43,11 @@ class HeadLayer {
   void second_order_linear(const float* h, const float* hdot, int64_t n, float* gamma,
                            std::span<float> gradient);
 
-  Head kind_;
+  network::Head kind_;
   int64_t count_;                // features with padding
   std::vector<int32_t> plain_;   // plain index of each blocked position, -1 for padding
   std::vector<Vector> vectors_;  // ln1, ln2, lq; or ln
   std::vector<float> p_, q_;     // a·h + b1 and c·h + b2 of the last energy() call
 };
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -2,7 +2,7 @@
 
 #include "core/isa.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 extern const Kernels generic_kernels;
 #ifdef __x86_64__
@@ -33,4 +33,4 @@ const Kernels& kernels() {
   return chosen;
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

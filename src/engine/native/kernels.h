@@ -11,7 +11,7 @@
 
 #include "engine/native/winograd_kernels.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 struct AdamNumbers {
   float lr, beta1, beta2, epsilon, gradient_scale, ema;
@@ -60,4 +60,4 @@ const Kernels& kernels();
 // For tests: every variant this CPU can run, the plain one first.
 int kernel_variants(const Kernels* (&variants)[3]);
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

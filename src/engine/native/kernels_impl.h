@@ -6,7 +6,7 @@
 #include "engine/native/kernels.h"
 #include "engine/native/winograd_impl.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 template <int B>
@@ -169,4 +169,4 @@ const Kernels MDSM_KERNEL_TABLE = {MDSM_KERNEL_ISA, kWidestBlock,   finish,     
                                    input_forward,   input_backward, input_weights, adam, sum_of_squares,
                                    &kWinograd};
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -4,7 +4,7 @@
 
 #include "engine/native/kernels.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 // With MDSM_ISA=avx2 oneDNN is held to it as well (only possible before its first use). Not lower: without
@@ -16,9 +16,9 @@ int64_t widest_block() {
 
 }  // namespace
 
-Layout choose_layout(const Spec& spec) {
+Layout choose_layout(const network::Spec& spec) {
   static const int64_t widest = widest_block();
   return {spec.width % widest == 0 ? widest : 8};
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "model/spec.h"
+#include "network/spec.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 struct Layout {
   int64_t block = 8;  // 16 where AVX-512 kernels fit the width, else 8
@@ -19,6 +19,6 @@ struct Layout {
   }
 };
 
-Layout choose_layout(const Spec& spec);
+Layout choose_layout(const network::Spec& spec);
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

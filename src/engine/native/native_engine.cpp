@@ -6,10 +6,11 @@
 
 #include "core/error.h"
 #include "core/threads.h"
+#include "engine/bowl.h"
 #include "engine/native/kernels.h"
 #include "engine/native/plan.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 namespace native {
 namespace {
 
@@ -23,16 +24,16 @@ constexpr size_t kPlansKept = 16;
 constexpr int64_t kTrainingFloats = 150 << 20;
 constexpr int64_t kLeastTrainingPiece = 32;
 
-int64_t training_piece(const Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n) {
+int64_t training_piece(const network::Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n) {
   while (n > kLeastTrainingPiece && Plan(spec, layout, arithmetic, mode, n).arena_count() > kTrainingFloats)
     n = (n + 1) / 2;
   return n;
 }
 
-class NativeEngine : public Engine {
+class NativeEngine : public TrainableEnergy {
  public:
-  NativeEngine(const Parameters& parameters, Arithmetic arithmetic)
-      : Engine(parameters.spec(), BowlAdded::here),
+  NativeEngine(const network::Parameters& parameters, Arithmetic arithmetic)
+      : TrainableEnergy(parameters.spec()),
         arithmetic_(arithmetic),
         layout_(choose_layout(spec())),
         weights_(parameters),
@@ -185,7 +186,7 @@ class NativeEngine : public Engine {
 
   Arithmetic arithmetic_;
   Layout layout_;
-  Parameters weights_;
+  network::Parameters weights_;
   NetworkWeights packed_;
   FloatBuffer ema_, m_, v_, gradient_;
   FloatBuffer arena_;
@@ -196,22 +197,22 @@ class NativeEngine : public Engine {
 }  // namespace
 }  // namespace native
 
-std::unique_ptr<Engine> make_native_engine(const Parameters& parameters, bool exact) {
+std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters, bool exact) {
   try {
-    return std::make_unique<native::NativeEngine>(
-        parameters, exact ? native::Arithmetic::exact : native::Arithmetic::fast);
+    return with_bowl(std::make_unique<native::NativeEngine>(
+        parameters, exact ? native::Arithmetic::exact : native::Arithmetic::fast));
   } catch (const dnnl::error& error) {
     fail("this CPU or oneDNN build may not support the network", "oneDNN: {}", error.what());
   }
 }
 
-std::string native_engine_version() {
+std::string native_version() {
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("oneDNN {}.{}.{}, own kernels for {}", version->major, version->minor, version->patch,
                      native::kernels().isa);
 }
 
-NativeMemory native_memory(const Spec& spec, int64_t n) {
+MemoryNeed native_memory(const network::Spec& spec, int64_t n) {
   validate(spec);
   const native::Layout layout = native::choose_layout(spec);
   const auto bytes = [&](native::Mode mode, int64_t batch) {
@@ -224,9 +225,9 @@ NativeMemory native_memory(const Spec& spec, int64_t n) {
       native::training_piece(spec, layout, native::Arithmetic::fast, native::Mode::training, n);
   // Weights, their average, two moments, the gradient; then Winograd's transforms for both directions, four
   // times the size each, and orders of the direct convolutions.
-  const size_t parameters = sizeof(float) * static_cast<size_t>(parameter_count(spec)) * 16;
+  const size_t parameters = sizeof(float) * static_cast<size_t>(network::parameter_count(spec)) * 16;
   return {parameters, bytes(native::Mode::energy, piece), bytes(native::Mode::gradient, piece),
           bytes(native::Mode::training, training)};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

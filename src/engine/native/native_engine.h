@@ -5,21 +5,17 @@
 #include <memory>
 #include <string>
 
-#include "engine/engine.h"
+#include "engine/trainable_energy.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 
 // exact: direct convolutions only; otherwise Winograd's where they pay.
-std::unique_ptr<Engine> make_native_engine(const Parameters& parameters, bool exact = false);
+std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters, bool exact = false);
 
-// "oneDNN 2.6.3, AVX2": for --version.
-std::string native_engine_version();
+// "oneDNN 2.6.3, own kernels for AVX2".
+std::string native_version();
 
-// Bytes of working memory a call on n images needs beside the parameters.
-struct NativeMemory {
-  size_t parameters = 0;  // weights, optimiser state, reordered copies
-  size_t energy = 0, gradient = 0, training = 0;
-};
-NativeMemory native_memory(const Spec& spec, int64_t n);
+// Working memory is for a call on n images.
+MemoryNeed native_memory(const network::Spec& spec, int64_t n);
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

@@ -5,7 +5,7 @@
 #include "core/threads.h"
 #include "engine/native/profile.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 constexpr const char* kElementwise = "elementwise";  // the profile's row for everything that is no layer
@@ -13,10 +13,10 @@ constexpr const char* kElementwise = "elementwise";  // the profile's row for ev
 using Op = Epilogue::Op;
 
 // Work of the head and of the first convolution on n images, for the profile.
-double head_flop(const Spec& spec, int64_t n) {
-  return 2.0 * (spec.head == Head::quadratic ? 3 : 1) * static_cast<double>(n * features(spec));
+double head_flop(const network::Spec& spec, int64_t n) {
+  return 2.0 * (spec.head == network::Head::quadratic ? 3 : 1) * static_cast<double>(n * features(spec));
 }
-double input_flop(const Spec& spec, int64_t n) {
+double input_flop(const network::Spec& spec, int64_t n) {
   return 2.0 * 9 * static_cast<double>(n * spec.width * spec.input(1).count());
 }
 
@@ -40,7 +40,7 @@ void Plan::Layer::gradient(const float* src, const float* diff_dst, ConvolutionW
   convolution.gradient(src, diff_dst, weights, plain.data(), scratch);
 }
 
-Plan::BlockLayers Plan::make_block(const Block& block, Arithmetic arithmetic) const {
+Plan::BlockLayers Plan::make_block(const network::Block& block, Arithmetic arithmetic) const {
   const auto layer = [&](const char* name, int64_t out, int64_t size, int64_t kernel) {
     const ConvolutionShape plain{n_, block.in, out, size, kernel};
     const ConvolutionShape padded{n_, layout_.padded(block.in), layout_.padded(out), size, kernel};
@@ -52,9 +52,9 @@ Plan::BlockLayers Plan::make_block(const Block& block, Arithmetic arithmetic) co
           layer(".conv_shortcut", block.out, block.out_size(), 1)};
 }
 
-Plan::Plan(const Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n)
+Plan::Plan(const network::Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n)
     : spec_(spec), layout_(layout), mode_(mode), threads_(thread_count()), n_(n) {
-  for (const Block& block : blocks(spec)) {
+  for (const network::Block& block : network::blocks(spec)) {
     layers_.push_back(make_block(block, arithmetic));
     for (const Layer* layer : {&layers_.back().conv_1, &layers_.back().conv_2, &layers_.back().shortcut})
       scratch_count_ =
@@ -123,7 +123,7 @@ void Plan::forward(NetworkWeights& weights, Buffers& buffers, const float* x, st
   weights.head.energy(buffers.last_h, energy);
 }
 
-void Plan::pool(const char* pass, const Block& block, const float* from, float* to) const {
+void Plan::pool(const char* pass, const network::Block& block, const float* from, float* to) const {
   const ProfileScope scope(kElementwise, pass, 0);
   const int64_t planes = n_ * layout_.padded(block.in) / layout_.block;
   const int64_t plane = block.size * block.size * layout_.block;
@@ -223,7 +223,7 @@ void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
 }
 
 void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient) {
-  const auto part = [&](const ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
+  const auto part = [&](const network::ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
   {
     // Its tangent, its second backward pass and its two weight gradients in one go.
     const ProfileScope scope("head", kSecondBackwardPass, head_flop(spec_, 4 * n_));
@@ -297,4 +297,4 @@ void Plan::add_bias_gradient(const float* gamma, int64_t channels, int64_t size,
   }
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -12,11 +12,11 @@
 #include "engine/native/convolution.h"
 #include "engine/native/weights.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 class Plan {
  public:
-  Plan(const Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n);
+  Plan(const network::Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n);
 
   int64_t arena_count() const { return arena_count_; }
   int64_t batch() const { return n_; }
@@ -52,11 +52,11 @@ class Plan {
                   std::span<float> plain, float* scratch);
   };
   struct BlockLayers {
-    Block block;
+    network::Block block;
     Layer conv_1, conv_2, shortcut;
   };
 
-  BlockLayers make_block(const Block& block, Arithmetic arithmetic) const;
+  BlockLayers make_block(const network::Block& block, Arithmetic arithmetic) const;
   Buffers buffers_in(float* arena) const;
   float* next_h(Buffers& buffers, size_t i) const;
   // Pass 1: h, a, b, s of every block, and the energies.
@@ -82,12 +82,12 @@ class Plan {
   int64_t bordered_image() const;  // floats of an image with its border
   void with_border(const float* image, float* bordered) const;
   // The shortcut's input of a block that halves the image.
-  void pool(const char* pass, const Block& block, const float* from, float* to) const;
+  void pool(const char* pass, const network::Block& block, const float* from, float* to) const;
   // Adds the sum of gamma over images and pixels to each of the biases.
   void add_bias_gradient(const float* gamma, int64_t channels, int64_t size, float* scratch,
                          std::initializer_list<std::span<float>> biases) const;
 
-  Spec spec_;
+  network::Spec spec_;
   Layout layout_;
   Mode mode_;
   int threads_;
@@ -95,4 +95,4 @@ class Plan {
   std::vector<BlockLayers> layers_;
 };
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <mutex>
 
-namespace mdsm {
+namespace mdsm::engine {
 namespace {
 
 std::atomic<bool> g_profiling = false;
@@ -55,4 +55,4 @@ ProfileScope::~ProfileScope() {
   add_time({std::move(layer_), pass_, seconds.count(), flop_, 1});
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace mdsm {
+namespace mdsm::engine {
 
 // Names of the passes (docs/design/second_order.md).
 inline constexpr const char* kForwardPass = "forward";
@@ -43,4 +43,4 @@ class ProfileScope {
   std::chrono::steady_clock::time_point start_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

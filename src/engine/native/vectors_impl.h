@@ -4,7 +4,7 @@
 
 #define MDSM_INLINE inline __attribute__((always_inline))
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 template <int B>
@@ -147,4 +147,4 @@ void finish_block(const Epilogue& e, const MapShape& shape, int64_t first, int64
 }
 
 }  // namespace
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

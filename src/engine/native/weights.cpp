@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 FloatBuffer zeros(int64_t count) {
@@ -11,7 +11,7 @@ FloatBuffer zeros(int64_t count) {
   return buffer;
 }
 
-BlockWeights make_block(const Block& block, const Parameters& names, Layout layout) {
+BlockWeights make_block(const network::Block& block, const network::Parameters& names, Layout layout) {
   const std::string inner = block.down ? ".conv.conv" : ".conv";
   const std::string conv_2 = block.name + ".conv_2" + inner, shortcut = block.name + ".conv_shortcut" + inner;
   return {ConvolutionWeights(block.in, block.in, 3, false, layout),
@@ -27,20 +27,20 @@ BlockWeights make_block(const Block& block, const Parameters& names, Layout layo
 
 }  // namespace
 
-NetworkWeights::NetworkWeights(const Spec& spec, Layout layout_)
+NetworkWeights::NetworkWeights(const network::Spec& spec, Layout layout_)
     : layout(layout_),
       input{spec.channels, layout.padded(spec.width), spec.size, layout.block, nullptr},
       input_weights(zeros(input.out * spec.channels * 9)),
       input_bias(zeros(input.out)),
       head(spec, layout) {
-  const Parameters names(spec);
+  const network::Parameters names(spec);
   input.weights = input_weights.data();
   input_info = names.info("conv1.conv.weight");
   input_bias_info = names.info("conv1.conv.bias");
-  for (const Block& block : mdsm::blocks(spec)) blocks.push_back(make_block(block, names, layout));
+  for (const network::Block& block : network::blocks(spec)) blocks.push_back(make_block(block, names, layout));
 }
 
-void NetworkWeights::set(const Parameters& parameters) {
+void NetworkWeights::set(const network::Parameters& parameters) {
   const auto plain = parameters.at(input_info);
   const int64_t taps = input.channels * 9, out = input_info.shape[0];
   for (int64_t o = 0; o < out; ++o)
@@ -66,4 +66,4 @@ void add_input_gradient(const NetworkWeights& weights, const float* gradient, st
       plain[o * taps + t] += gradient[(o / block * taps + t) * block + o % block];
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -7,21 +7,21 @@
 #include "engine/native/head.h"
 #include "engine/native/kernels.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 struct BlockWeights {
   ConvolutionWeights conv_1, conv_2, shortcut;
-  ParameterInfo conv_1_info, conv_2_info, shortcut_info, conv_2_bias_info, shortcut_bias_info;
+  network::ParameterInfo conv_1_info, conv_2_info, shortcut_info, conv_2_bias_info, shortcut_bias_info;
   FloatBuffer bias;  // of conv_2 and the shortcut together: their outputs are added
 };
 
 struct NetworkWeights {
-  NetworkWeights(const Spec& spec, Layout layout);
-  void set(const Parameters& parameters);  // must stay until the next set()
+  NetworkWeights(const network::Spec& spec, Layout layout);
+  void set(const network::Parameters& parameters);  // must stay until the next set()
 
   Layout layout;
   InputConvolution input;  // its weights point into input_weights
-  ParameterInfo input_info, input_bias_info;
+  network::ParameterInfo input_info, input_bias_info;
   FloatBuffer input_weights, input_bias;
   std::vector<BlockWeights> blocks;
   HeadLayer head;
@@ -31,4 +31,4 @@ struct NetworkWeights {
 // plain one.
 void add_input_gradient(const NetworkWeights& weights, const float* gradient, std::span<float> plain);
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -5,7 +5,7 @@
 #include "core/threads.h"
 #include "engine/native/kernels.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 // A cache line more than needed between points: strides that are a multiple of a page would put all points of
@@ -268,4 +268,4 @@ void WinogradConvolution::gradient(const float* src, const float* diff_dst, cons
   });
 }
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -12,7 +12,7 @@
 #include "engine/native/layout.h"
 #include "engine/native/winograd_kernels.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 // Channels are padded to whole blocks; size is that of the input, twice that of the result where pooled.
 struct WinogradShape {
@@ -104,4 +104,4 @@ class WinogradConvolution {
   int64_t threads_;  // at most this many, for which there is scratch memory
 };
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -3,7 +3,7 @@
 #include "engine/native/vectors_impl.h"
 #include "engine/native/winograd_kernels.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 // One-dimensional transforms for 4 results of a 3-tap kernel, at the points 0, +-kA, +-kB and infinity.
@@ -329,6 +329,6 @@ void multiply_tiles(int64_t first, int64_t last, const ProductShape& shape, Pane
 }
 
 }  // namespace
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native
 
 #include "engine/native/winograd_weights_impl.h"

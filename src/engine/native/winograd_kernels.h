@@ -12,7 +12,7 @@
 
 #include "engine/native/epilogue.h"
 
-namespace mdsm::native {
+namespace mdsm::engine::native {
 
 struct Panels {
   float* data;
@@ -69,4 +69,4 @@ struct WinogradKernels {
                                float* plain);
 };
 
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

@@ -1,6 +1,6 @@
 // Weights into and out of Winograd's transform; included once per instruction set by winograd_impl.h. Lanes
 // are channels, so that every step is a vector operation.
-namespace mdsm::native {
+namespace mdsm::engine::native {
 namespace {
 
 // G g G^T of T x T taps, stored at the points of one row of a panel.
@@ -204,4 +204,4 @@ constexpr WinogradKernels kWinograd = {
     winograd_multiply_tiles, winograd_weights,  winograd_weights_back, winograd_add_weights_gradient};
 
 }  // namespace
-}  // namespace mdsm::native
+}  // namespace mdsm::engine::native

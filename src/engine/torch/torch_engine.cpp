@@ -10,21 +10,21 @@
 #include <string>
 
 #include "core/error.h"
-#include "engine/engine.h"
+#include "engine/bowl.h"
 #include "engine/torch/torch_guard.h"
 #include "engine/torch/torch_network.h"
 #include "engine/torch_module.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 namespace {
 
-class TorchEngine : public Engine {
+class TorchEngine : public TrainableEnergy {
  public:
-  TorchEngine(const Parameters& parameters, const torch::Device& device, int (*threads)())
-      : Engine(parameters.spec(), BowlAdded::here),
+  TorchEngine(const network::Parameters& parameters, const torch::Device& device, int (*threads)())
+      : TrainableEnergy(parameters.spec()),
         device_(device),
         threads_(threads),
-        weights_(to_device(parameters.values(), {parameter_count(parameters.spec())}).clone()),
+        weights_(to_device(parameters.values(), {network::parameter_count(parameters.spec())}).clone()),
         ema_(weights_.clone()),
         adam_m_(torch::zeros_like(weights_)),
         adam_v_(torch::zeros_like(weights_)),
@@ -151,32 +151,33 @@ class TorchEngine : public Engine {
   int (*threads_)();
   torch::Tensor weights_, ema_, adam_m_, adam_v_, gradient_;  // (parameters)
   TorchNetwork network_;
-  std::vector<ParameterInfo> layout_;
+  std::vector<network::ParameterInfo> layout_;
 };
 
 }  // namespace
-}  // namespace mdsm
 
 extern "C" {
 
-__attribute__((visibility("default"))) mdsm::Engine* mdsm_make_torch_engine(
-    const mdsm::Parameters& parameters, const std::string& device, int (*threads)()) {
-  return mdsm::guarded([&]() -> mdsm::Engine* {
-    const torch::Device place = mdsm::parse_device(device);
+__attribute__((visibility("default"))) TrainableEnergy* mdsm_make_torch_engine(
+    const network::Parameters& parameters, const std::string& device, int (*threads)()) {
+  return guarded([&]() -> TrainableEnergy* {
+    const torch::Device place = parse_device(device);
     // The same numbers every time, and all 24 bits of them, come before speed in a reference.
     at::globalContext().setDeterministicCuDNN(true);
     at::globalContext().setAllowTF32CuDNN(false);
     at::globalContext().setAllowTF32CuBLAS(false);
-    return new mdsm::TorchEngine(parameters, place, threads);
+    return with_bowl(std::make_unique<TorchEngine>(parameters, place, threads)).release();
   });
 }
 
 __attribute__((visibility("default"))) std::string mdsm_torch_version() {
-  return mdsm::guarded([] {
-    const int64_t count = mdsm::cuda_devices();
+  return guarded([] {
+    const int64_t count = cuda_devices();
     const std::string cuda =
         count == 0 ? "" : fmt::format(" and {} CUDA device{}", count, count == 1 ? "" : "s");
     return fmt::format("{}, CPU{}", TORCH_VERSION, cuda);
   });
 }
 }
+
+}  // namespace mdsm::engine

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 
 [[noreturn]] inline void fail_torch(std::string text) {
   text = text.substr(0, text.find('\n'));  // what follows is LibTorch's own call stack
@@ -61,4 +61,4 @@ inline torch::Device parse_device(const std::string& text) {
   return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

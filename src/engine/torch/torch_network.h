@@ -11,16 +11,16 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/spec.h"
+#include "network/spec.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 
 class TorchNetwork {
  public:
   // flat: (parameters) in parameter_layout() order. The leaves are views on its memory, so a change of flat
   // in place is a change of the network.
-  TorchNetwork(const Spec& spec, const torch::Tensor& flat) : spec_(spec), blocks_(blocks(spec)) {
-    for (const ParameterInfo& info : parameter_layout(spec)) {
+  TorchNetwork(const network::Spec& spec, const torch::Tensor& flat) : spec_(spec), blocks_(network::blocks(spec)) {
+    for (const network::ParameterInfo& info : network::parameter_layout(spec)) {
       leaves_.push_back(
           flat.narrow(0, info.offset, info.count).view(info.shape).detach().requires_grad_(true));
       by_name_[info.name] = leaves_.back();
@@ -30,7 +30,7 @@ class TorchNetwork {
   // x: (N,C,H,W), gives (N)
   torch::Tensor energy(const torch::Tensor& x) const {
     torch::Tensor h = convolution(x, "conv1.conv", true);
-    for (const Block& block : blocks_) h = residual_block(h, block);
+    for (const network::Block& block : blocks_) h = residual_block(h, block);
     return head(h.flatten(1));
   }
 
@@ -73,7 +73,7 @@ class TorchNetwork {
     return torch::conv2d(x, weight, bias ? at(name + ".bias") : torch::Tensor(), 1, padding);
   }
 
-  torch::Tensor residual_block(const torch::Tensor& h, const Block& block) const {
+  torch::Tensor residual_block(const torch::Tensor& h, const network::Block& block) const {
     const std::string inner = block.down ? ".conv.conv" : ".conv";
     const torch::Tensor u = convolution(torch::elu(h), block.name + ".conv_1.conv", false);
     const torch::Tensor out = convolution(torch::elu(u), block.name + ".conv_2" + inner, true);
@@ -87,14 +87,14 @@ class TorchNetwork {
   }
 
   torch::Tensor head(const torch::Tensor& h) const {
-    if (spec_.head == Head::linear) return linear(torch::elu(h), "ln");
+    if (spec_.head == network::Head::linear) return linear(torch::elu(h), "ln");
     return linear(h, "ln1") * linear(h, "ln2") + linear(h * h, "lq");
   }
 
-  Spec spec_;
-  std::vector<Block> blocks_;
+  network::Spec spec_;
+  std::vector<network::Block> blocks_;
   std::vector<torch::Tensor> leaves_;
   std::unordered_map<std::string, torch::Tensor> by_name_;
 };
 
-}  // namespace mdsm
+}  // namespace mdsm::engine

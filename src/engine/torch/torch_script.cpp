@@ -7,7 +7,7 @@
 #include "engine/torch/torch_guard.h"
 #include "engine/torch_module.h"
 
-namespace mdsm {
+namespace mdsm::engine {
 namespace {
 
 class Script : public TorchScript {
@@ -84,10 +84,11 @@ class Script : public TorchScript {
 };
 
 }  // namespace
-}  // namespace mdsm
 
-extern "C" __attribute__((visibility("default"))) mdsm::TorchScript* mdsm_load_torch_script(
+extern "C" __attribute__((visibility("default"))) TorchScript* mdsm_load_torch_script(
     const std::string& path, const std::string& device, int (*threads)()) {
-  return mdsm::guarded(
-      [&]() -> mdsm::TorchScript* { return new mdsm::Script(path, mdsm::parse_device(device), threads); });
+  return guarded(
+      [&]() -> TorchScript* { return new Script(path, parse_device(device), threads); });
 }
+
+}  // namespace mdsm::engine

@@ -9,7 +9,7 @@
 namespace mdsm::test {
 namespace {
 
-using Case = std::tuple<Network, Head, int64_t>;
+using Case = std::tuple<network::Network, network::Head, int64_t>;
 
 torch::Tensor to_double(ConstTensorView x) {
   return torch::from_blob(const_cast<float*>(x.data), {x.shape.n, x.shape.c, x.shape.h, x.shape.w})
@@ -25,27 +25,27 @@ class TorchReferenceTest : public testing::TestWithParam<Case> {};
 TEST_P(TorchReferenceTest, EveryParameterAgreesInDoublePrecision) {
   constexpr int64_t kImages = 2;
   const auto [network, head, channels] = GetParam();
-  Spec spec = small_spec(network, head, channels);
+  network::Spec spec = small_spec(network, head, channels);
   spec.size = 16;
-  const Parameters parameters = lively_parameters(spec, 11);
+  const network::Parameters parameters = lively_parameters(spec, 11);
   const Batch batch(spec, kImages);
 
   const auto flat = std::span(parameters.values());
   const torch::Tensor weights =
       torch::from_blob(const_cast<float*>(flat.data()), {static_cast<int64_t>(flat.size())})
           .to(torch::kFloat64);
-  const TorchNetwork net(spec, weights);
+  const engine::TorchNetwork net(spec, weights);
   const torch::Tensor weight =
       torch::from_blob(const_cast<float*>(batch.weight.data()), {kImages}).to(torch::kFloat64);
   const torch::Tensor noisy = to_double(batch.noisy).requires_grad_(true);
-  const torch::Tensor grad_x = TorchNetwork::input_gradient(net.energy(noisy), noisy, false).contiguous();
+  const torch::Tensor grad_x = engine::TorchNetwork::input_gradient(net.energy(noisy), noisy, false).contiguous();
   const auto torch_result = net.objective(to_double(batch.x), noisy.detach(), weight);
 
   const Reference reference(spec, parameters.values());
   Vector gradient(flat.size(), 0.0), energy, residual, slope;
   for (int64_t i = 0; i < kImages; ++i) {
     const Map image = map_of(batch.noisy, i);
-    const Objective o = reference.objective(
+    const train::Objective o = reference.objective(
         map_of(batch.x, i), image, static_cast<double>(batch.weight[static_cast<size_t>(i)]), gradient);
     energy.push_back(o.energy);
     residual.push_back(o.residual);
@@ -56,7 +56,7 @@ TEST_P(TorchReferenceTest, EveryParameterAgreesInDoublePrecision) {
   EXPECT_LT(relative_error(values(torch_result.residual), residual), 1e-12);
   EXPECT_LT(relative_error(values(grad_x), slope), 1e-12);
   for (size_t i = 0; i < reference.layout().size(); ++i) {
-    const ParameterInfo& info = reference.layout()[i];
+    const network::ParameterInfo& info = reference.layout()[i];
     const auto expected = part(std::span(gradient), info);
     if (!torch_result.gradients[i].defined())  // the last bias, which grad_x does not depend on
       EXPECT_EQ(norm(expected), 0) << info.name;
@@ -67,8 +67,8 @@ TEST_P(TorchReferenceTest, EveryParameterAgreesInDoublePrecision) {
 
 INSTANTIATE_TEST_SUITE_P(
     Networks, TorchReferenceTest,
-    testing::Combine(testing::Values(Network::res6, Network::res12, Network::res18, Network::res34),
-                     testing::Values(Head::quadratic, Head::linear), testing::Values(int64_t{1}, int64_t{3})),
+    testing::Combine(testing::Values(network::Network::res6, network::Network::res12, network::Network::res18, network::Network::res34),
+                     testing::Values(network::Head::quadratic, network::Head::linear), testing::Values(int64_t{1}, int64_t{3})),
     [](const auto& made) {
       return std::string(to_string(std::get<0>(made.param))) + "_" + to_string(std::get<1>(made.param)) +
              "_" + std::to_string(std::get<2>(made.param)) + "ch";

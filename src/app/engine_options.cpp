@@ -1,0 +1,15 @@
+#include "app/engine_options.h"
+
+namespace mdsm::app {
+
+void declare_engine_options(OptionSet& options, engine::EngineOptions& engine, int64_t& threads) {
+  options.group("Engine");
+  options.add("engine", engine.engine, "native (CPU), torch (LibTorch), or check, which runs both and compares");
+  options.add("device", engine.device, "cpu, or cuda or cuda:K for the torch and check engines")
+      .meta("DEVICE");
+  options.add("exact", engine.exact,
+              "native: direct convolutions only; slower, with the rounding of plain summation");
+  options.add("threads", threads, "CPU threads; 0 takes all").range(0, 1024);
+}
+
+}  // namespace mdsm::app

@@ -1,0 +1,12 @@
+// The options that choose what computes: --engine, --device and --threads, the same in every command that
+// runs a network. After parsing, call set_thread_count(threads), then make_engine(options, parameters).
+#pragma once
+
+#include "core/options.h"
+#include "engine/registry/registry.h"
+
+namespace mdsm::app {
+
+void declare_engine_options(OptionSet& options, engine::EngineOptions& engine, int64_t& threads);
+
+}  // namespace mdsm::app

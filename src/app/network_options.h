@@ -1,0 +1,21 @@
+// The options that name a network by hand, for commands that take either these or a model file.
+#pragma once
+
+#include <string>
+
+#include "core/options.h"
+#include "network/spec.h"
+
+namespace mdsm::app {
+
+struct NetworkOptions {
+  std::string network = "res12", head = "quadratic";
+  int64_t width = network::Spec().width, channels = network::Spec().channels, size = network::Spec().size;
+
+  void declare(OptionSet& options);
+  // A usage error when one of them was given beside `--other`, which names the network already.
+  void exclude(const OptionSet& options, const std::string& other) const;
+  network::Spec spec() const;  // checked
+};
+
+}  // namespace mdsm::app

@@ -1,0 +1,42 @@
+#include "app/output.h"
+
+#include "core/error.h"
+
+namespace mdsm::app {
+
+void check_output(const fs::path& path, bool force) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) fail("name a file", "{}: is a folder", path.string());
+  if (!force && fs::exists(path, error))
+    fail("add --force to replace it", "{}: exists already", path.string());
+}
+
+void check_outputs(const fs::path& folder, const std::vector<std::string>& names, bool force) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+    fail("name a folder", "{}: is a file", folder.string());
+  for (const std::string& name : names) check_output(folder / name, force);
+}
+
+void check_folder_of(const fs::path& path) {
+  std::error_code error;
+  const fs::path folder = path.parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, error))
+    fail("create it first", "{}: its folder does not exist", path.string());
+  if (fs::is_directory(path, error)) fail("name a file", "{}: is a folder", path.string());
+}
+
+std::string bytes_text(double bytes) {
+  const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  for (; bytes >= 999.5 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 99.95 ? 0 : 1, units[unit]);
+}
+
+std::string grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3 && digits[at - 4] != '-';) digits.insert(at -= 3, " ");
+  return digits;
+}
+
+}  // namespace mdsm::app

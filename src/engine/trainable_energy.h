@@ -1,0 +1,74 @@
+// What can be trained: an energy that is a network, with the gradients of objectives by its parameters, Adam, and
+// its state as flat vectors. Trainer, checkpoints and sums over processes know this header. Implementations:
+// native (CPU, oneDNN and own kernels), torch (LibTorch, a module loaded when asked for), check (runs two and
+// compares). registry/registry.h makes them by name and says how much memory they need.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "engine/energy_model.h"
+#include "network/parameters.h"
+
+namespace mdsm::engine {
+
+// One update of Adam and of the moving average, with the step's own numbers already worked out by the caller.
+struct AdamStep {
+  int64_t step = 1;  // 1 for the first update; used for bias correction
+  double lr = 1e-3;
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  double gradient_scale = 1;  // clipping: the gradient is multiplied by it first
+  double ema = 0.999;         // decay of the moving average of the weights
+};
+
+// Flat vectors of parameter_count() values that an engine holds on its device.
+enum class StateVector { weights, ema, adam_m, adam_v, gradient };
+
+// Bytes that an engine needs: once for the parameters (weights, optimiser state, reordered copies), and of working
+// memory for a call on a batch.
+struct MemoryNeed {
+  size_t parameters = 0;
+  size_t energy = 0, gradient = 0, training = 0;
+};
+
+class TrainableEnergy : public EnergyModel {
+ public:
+  explicit TrainableEnergy(const network::Spec& spec);
+
+  const network::Spec& spec() const { return spec_; }
+  virtual std::string name() const = 0;  // "native", "torch (cpu)", ...
+
+  // The denoising objective, sum_n weight_n ‖x_n - noisy_n + sigma0² grad_x(noisy_n)‖² (paper, equation for
+  // L_MDSM). Adds its derivative by the parameters to the gradient vector, so that micro-batches add up.
+  // residual: (N) gets ‖x - noisy + sigma0² grad_x‖² without the weight, energy: (N) gets E(noisy).
+  void objective_gradient(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                          std::span<float> residual, std::span<float> energy);
+
+  // Adds sum_n weight_n dE(x_n)/dtheta to the gradient vector; energy: (N) gets E(x). For maximum likelihood.
+  void energy_gradient(ConstTensorView x, std::span<const float> weight, std::span<float> energy);
+
+  void zero_gradient() { zero_gradient_impl(); }
+  double gradient_norm() { return gradient_norm_impl(); }  // NaN or infinity when a value is
+  void optimiser_step(const AdamStep& step) { optimiser_step_impl(step); }
+
+  // Copies between the engine's device and flat host memory in parameter_layout() order. The optimiser's
+  // vectors and the average start as: adam_m = adam_v = gradient = 0, ema = weights.
+  void read(StateVector which, std::span<float> out) const;
+  void write(StateVector which, std::span<const float> values);
+
+ private:
+  virtual void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy,
+                                       std::span<const float> weight, std::span<float> residual,
+                                       std::span<float> energy) = 0;
+  virtual void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
+                                    std::span<float> energy) = 0;
+  virtual void zero_gradient_impl() = 0;
+  virtual double gradient_norm_impl() = 0;
+  virtual void optimiser_step_impl(const AdamStep& step) = 0;
+  virtual void read_impl(StateVector which, std::span<float> out) const = 0;
+  virtual void write_impl(StateVector which, std::span<const float> values) = 0;
+
+  network::Spec spec_;
+};
+
+}  // namespace mdsm::engine

@@ -1,0 +1,32 @@
+// NumPy .npy files (format 1.0 to 3.0, little-endian, C order): uint8, float32 and float64 in, float32 and
+// uint8 out; float64 in and out, and integers in, where the file lies in memory, as in an .npz archive.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/files.h"
+
+namespace mdsm::io {
+
+struct NpyArray {
+  std::vector<int64_t> shape;
+  std::variant<std::vector<uint8_t>, std::vector<float>> values;  // float64 is converted to float32
+};
+
+NpyArray read_npy(const fs::path& path);
+void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const float> values);
+void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const uint8_t> values);
+
+struct NpyDoubles {
+  std::vector<int64_t> shape;
+  std::vector<double> values;  // float32 and integers are converted
+};
+NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name);
+// The bytes of such a file.
+std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const double> values);
+
+}  // namespace mdsm::io

@@ -1,0 +1,199 @@
+#include "io/safetensors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "core/error.h"
+#include "io/element.h"
+
+namespace mdsm::io {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kHeaderLimit = 100'000'000;  // the format's own limit
+constexpr const char* kDamaged = "the file is damaged or no safetensors file";
+
+std::optional<ElementType> element_type(const std::string& dtype) {
+  if (dtype == "F32") return ElementType::float32;
+  if (dtype == "F16") return ElementType::float16;
+  if (dtype == "BF16") return ElementType::bfloat16;
+  if (dtype == "F64") return ElementType::float64;
+  return std::nullopt;
+}
+
+// A JSON object silently keeps the last of two equal keys, so they are watched for while parsing.
+json parse_header(const std::string& text, const std::string& where) {
+  std::vector<std::set<std::string>> keys;
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > 8) fail(kDamaged, "{}: the header is nested too deeply", where);
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      fail(kDamaged, "{}: the header names '{}' twice", where, parsed.get<std::string>());
+    return true;
+  };
+  json header = json::parse(text, watch, false);
+  if (!header.is_object()) fail(kDamaged, "{}: the header is not a JSON object", where);
+  return header;
+}
+
+std::vector<uint64_t> unsigned_list(const json& entry, const char* key, const std::string& where) {
+  const auto list = entry.find(key);
+  if (list == entry.end() || !list->is_array()) fail(kDamaged, "{}: '{}' is missing", where, key);
+  std::vector<uint64_t> values;
+  for (const json& value : *list) {
+    // Beyond 2^62 nothing fits a file; refusing it here keeps the sums below from overflowing.
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > (uint64_t{1} << 62))
+      fail(kDamaged, "{}: '{}' holds {}, not a size", where, key, value.dump());
+    values.push_back(value.get<uint64_t>());
+  }
+  return values;
+}
+
+SafetensorsFile::Entry parse_entry(const std::string& name, const json& entry, const std::string& where) {
+  if (!entry.is_object()) fail(kDamaged, "{}: not a description of a tensor", where);
+  const auto dtype = entry.find("dtype");
+  if (dtype == entry.end() || !dtype->is_string()) fail(kDamaged, "{}: 'dtype' is missing", where);
+  SafetensorsFile::Entry result;
+  result.name = name;
+  result.dtype = dtype->get<std::string>();
+  const auto type = element_type(result.dtype);
+  if (!type)
+    fail("store it as F32, F16, BF16 or F64", "{}: values of type '{}' cannot be read", where, result.dtype);
+  uint64_t bytes = bytes_of(*type);
+  bool overflow = false;
+  const std::vector<uint64_t> extents = unsigned_list(entry, "shape", where);
+  const bool empty = std::find(extents.begin(), extents.end(), 0u) != extents.end();
+  for (const uint64_t extent : extents) {
+    overflow |= !empty && __builtin_mul_overflow(bytes, extent, &bytes);
+    result.shape.push_back(static_cast<int64_t>(extent));
+  }
+  const std::vector<uint64_t> offsets = unsigned_list(entry, "data_offsets", where);
+  if (offsets.size() != 2 || offsets[0] > offsets[1])
+    fail(kDamaged, "{}: 'data_offsets' is not a range", where);
+  if (overflow || offsets[1] - offsets[0] != (empty ? 0 : bytes))
+    fail(kDamaged, "{}: {} bytes do not fit its shape and type", where, offsets[1] - offsets[0]);
+  result.begin = offsets[0];
+  result.end = offsets[1];
+  return result;
+}
+
+std::map<std::string, std::string> parse_metadata(const json& values, const std::string& where) {
+  if (!values.is_object()) fail(kDamaged, "{}: '__metadata__' is not an object", where);
+  std::map<std::string, std::string> metadata;
+  for (const auto& [key, value] : values.items()) {
+    if (!value.is_string()) fail(kDamaged, "{}: metadata '{}' is not text", where, key);
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+// The format allows neither holes nor overlaps, and the last tensor ends where the file does.
+void check_coverage(std::vector<SafetensorsFile::Entry> entries, size_t data_bytes,
+                    const std::string& where) {
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  size_t at = 0;
+  for (const auto& entry : entries) {
+    if (entry.end > data_bytes)
+      fail("the file is cut short; copy it again", "{}: '{}' ends at byte {} of {} data bytes", where,
+           entry.name, entry.end, data_bytes);
+    if (entry.begin != at)
+      fail(kDamaged, "{}: '{}' leaves a hole or overlaps another tensor", where, entry.name);
+    at = entry.end;
+  }
+  if (at != data_bytes) fail(kDamaged, "{}: {} bytes after the last tensor", where, data_bytes - at);
+}
+
+std::vector<uint16_t> halves(const NamedTensor& tensor, const fs::path& path) {
+  std::vector<uint16_t> stored;
+  stored.reserve(tensor.values.size());
+  for (const float value : tensor.values) {
+    stored.push_back(half_from_float(value));
+    if ((stored.back() & 0x7fff) == 0x7c00 && std::isfinite(value))
+      fail("store it as float32", "{}: '{}' holds {}, too large for 16 bits", path.string(), tensor.name,
+           value);
+  }
+  return stored;
+}
+
+std::string make_header(const std::vector<NamedTensor>& tensors,
+                        const std::map<std::string, std::string>& metadata, StoredType type) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  const size_t value_bytes = type == StoredType::float16 ? 2 : 4;
+  size_t at = 0;
+  for (const NamedTensor& tensor : tensors) {
+    const size_t end = at + tensor.values.size() * value_bytes;
+    header[tensor.name] = {{"dtype", type == StoredType::float16 ? "F16" : "F32"},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {at, end}}};
+    at = end;
+  }
+  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // the values then start on a multiple of 8 bytes
+  return text;
+}
+
+}  // namespace
+
+void write_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata, StoredType type) {
+  const std::string header = make_header(tensors, metadata, type);
+  const uint64_t length = header.size();
+  AtomicFile file(path);
+  file.write(&length, sizeof length);
+  file.write(header);
+  for (const NamedTensor& tensor : tensors) {
+    if (type == StoredType::float16) {
+      const std::vector<uint16_t> stored = halves(tensor, path);
+      file.write(stored.data(), stored.size() * sizeof(uint16_t));
+    } else {
+      file.write(tensor.values.data(), tensor.values.size_bytes());
+    }
+  }
+  file.commit();
+}
+
+SafetensorsFile::SafetensorsFile(const fs::path& path) : path_(path), bytes_(read_bytes(path)) {
+  const std::string where = path.string();
+  uint64_t length = 0;
+  if (bytes_.size() < sizeof length)
+    fail(kDamaged, "{}: {} bytes are too few for a safetensors file", where, bytes_.size());
+  std::memcpy(&length, bytes_.data(), sizeof length);
+  if (length > kHeaderLimit) fail(kDamaged, "{}: a header of {} bytes is beyond the limit", where, length);
+  if (length > bytes_.size() - sizeof length)
+    fail("the file is cut short; copy it again", "{}: the header needs {} bytes, the file has {}", where,
+         length, bytes_.size() - sizeof length);
+  data_begin_ = sizeof length + length;
+  const json header =
+      parse_header(std::string(reinterpret_cast<const char*>(bytes_.data()) + sizeof length, length), where);
+  for (const auto& [name, value] : header.items()) {
+    if (name == "__metadata__")
+      metadata_ = parse_metadata(value, where);
+    else
+      entries_.push_back(parse_entry(name, value, fmt::format("{}: '{}'", where, name)));
+  }
+  check_coverage(entries_, bytes_.size() - data_begin_, where);
+}
+
+const SafetensorsFile::Entry* SafetensorsFile::find(const std::string& name) const {
+  for (const Entry& entry : entries_)
+    if (entry.name == name) return &entry;
+  return nullptr;
+}
+
+std::vector<float> SafetensorsFile::read(const Entry& entry) const {
+  const ElementType type = element_type(entry.dtype).value();
+  std::vector<float> values((entry.end - entry.begin) / bytes_of(type));
+  to_float(type, bytes_.data() + data_begin_ + entry.begin, values);
+  return values;
+}
+
+}  // namespace mdsm::io

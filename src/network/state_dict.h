@@ -1,0 +1,37 @@
+// PyTorch state dicts (.pt, .pth): the zip container and the older plain pickle. The reader understands only
+// the few pickle opcodes and class names such files use, runs nothing, and refuses anything else.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+#include "network/parameters.h"
+
+namespace mdsm::network {
+
+struct StateTensor {
+  std::vector<int64_t> shape;
+  std::vector<float> values;  // contiguous, whatever the strides in the file
+  bool is_float = true;       // false for counters (int64), whose values are left out
+};
+using StateDict = std::map<std::string, StateTensor>;
+
+// A checkpoint that holds one such dict under a name ("netE", "state_dict", ...) gives that one.
+StateDict read_state_dict(const fs::path& path);
+StateDict read_state_dict(std::span<const std::byte> file, const std::string& where);
+
+// The zip container that torch.load reads.
+void write_state_dict(const fs::path& path, const Parameters& parameters);
+
+struct ImportedParameters {
+  Parameters parameters;
+  std::vector<std::string> skipped;  // names in the file that the network does not use
+};
+// Strips "module.", skips counters and the unused bn entries, works out network, width, channels, size and
+// head from the shapes, and checks that everything fits. sigma0 is in no state dict.
+ImportedParameters parameters_from(const StateDict& dict, double sigma0, const std::string& where);
+
+}  // namespace mdsm::network

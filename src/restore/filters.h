@@ -1,0 +1,32 @@
+// Classical noise filters, for comparison with the network: a median and a Gaussian blur, and the best of a
+// few of each. Edges are mirrored, the edge pixel included (b a | a b c), so that no border is darkened.
+#pragma once
+
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace mdsm::restore {
+
+// Every pixel becomes the median of the size x size around it, channel by channel. size: odd, 1 to 31.
+Tensor median_filter(ConstTensorView x, int64_t size);
+// Weights exp(-r²/(2 width²)), cut off at four widths and summing to 1. width: pixels, 0.05 to 50.
+Tensor gaussian_filter(ConstTensorView x, double width);
+
+// What a filter reached, and with which setting.
+struct FilterResult {
+  double setting = 0;        // size of a median, width of a Gaussian
+  Tensor x;                  // (N,C,H,W), clamped to [0,1]
+  std::vector<double> psnr;  // (N) against the truth
+  double mean_psnr = 0;
+};
+
+constexpr double kMedianSizes[] = {3, 5};
+constexpr double kGaussianWidths[] = {0.4, 0.5, 0.6, 0.7, 0.8, 1, 1.2, 1.5, 2, 2.5, 3};
+
+// The setting with the highest mean PSNR, one for all images. It is chosen by looking at the truth, which no
+// real use of a filter could do: the comparison favours the filters.
+FilterResult best_median(ConstTensorView noisy, ConstTensorView truth);
+FilterResult best_gaussian(ConstTensorView noisy, ConstTensorView truth);
+
+}  // namespace mdsm::restore

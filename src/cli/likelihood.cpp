@@ -162,7 +162,7 @@ void LikelihoodCommand::open_data() {
 
 eval::GaussianReference LikelihoodCommand::make_reference() const {
   return reference_ == "constant" ? eval::constant_reference(reference_images(), reference_mean_, reference_std_)
-                                  : mean_reference(reference_images(), reference_std_);
+                                  : eval::mean_reference(reference_images(), reference_std_);
 }
 
 Tensor LikelihoodCommand::starts(int64_t first, int64_t count) const {

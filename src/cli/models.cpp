@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 json facts_of(const std::string& name) {
-  const fs::path path = *find_bundled(name);
+  const fs::path path = *network::find_bundled(name);
   const network::Model model = network::load_model(path);
   const json trained = model.info.value("trained", json::object());
   return {{"name", name},

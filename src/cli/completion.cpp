@@ -67,7 +67,7 @@ sample::Samples Completion::draw(engine::TrainableEnergy& engine, int64_t first,
     mask.known.insert(mask.known.end(), one.known.begin(), one.known.end());
     seeds.push_back(seed_of((first + k) % n()));
   }
-  const std::optional<Tensor> start = setup_.sampler.start(engine.spec(), seeds);
+  const std::optional<Tensor> start = setup_.sampler.start(engine.image_shape(), seeds);
   sample::Run run{.model = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
   if (start) run.start = start->view();
   if (setup_.sampler.sampler() == "annealed")

@@ -160,7 +160,7 @@ bool Restore::work(engine::TrainableEnergy& engine, int64_t first, int64_t count
     seeds.push_back(static_cast<uint64_t>(seed_ + (first + k) % n_));
   }
   const Tensor lifted = measurement_->lift(y, engine.spec().input(count));
-  const std::optional<Tensor> start = sampler_.start(engine.spec(), seeds);
+  const std::optional<Tensor> start = sampler_.start(engine.image_shape(), seeds);
   sample::Run run{.model = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
   if (start) run.start = start->view();
   sample::Samples drawn = restore::restore(run, *measurement_, lifted, sampler_.fast_options());

@@ -95,7 +95,7 @@ report::SampleSet Sample::draw_batch(engine::TrainableEnergy& engine, std::span<
                              report::Trajectory& trajectory, Progress& progress,
                              const std::atomic<bool>& stop) const {
   const auto n = static_cast<int64_t>(seeds.size());
-  report::TraceRecorder trace(engine.spec(), n);
+  report::TraceRecorder trace(engine.sigma0(), n);
   const auto observer = [&](const sample::StepReport& report) {
     trace.observe(report);
     if (trajectory_) trajectory.observe(report, seeds);
@@ -259,7 +259,7 @@ int Sample::run(OptionSet& options) {
   const auto count = static_cast<int64_t>(seeds_.size());
   const auto engine = use_.make(model, std::min(use_.batch, count));
   report::Trajectory trajectory(
-      engine->spec(),
+      *engine,
       {seeds_.begin(), seeds_.begin() + static_cast<int64_t>(std::min(seeds_.size(), kTrajectories))});
   const auto todo = static_cast<int64_t>(store.missing(seeds_).size());
   const auto start = std::chrono::steady_clock::now();

@@ -267,14 +267,14 @@ sample::OdeOptions SamplerOptions::ode_options() const {
           .hot = hot_steps_};
 }
 
-std::optional<Tensor> SamplerOptions::start(const network::Spec& spec, std::span<const uint64_t> seeds) const {
+std::optional<Tensor> SamplerOptions::start(const Shape& image, std::span<const uint64_t> seeds) const {
   if (sampler_ == "fast" || sampler_ == "ode" || start_sigma_ == 1) return std::nullopt;
-  return sample::start_images(spec, seeds, start_sigma_);
+  return sample::start_images(image, seeds, start_sigma_);
 }
 
 sample::Samples SamplerOptions::draw(const sample::Run& given) const {
   sample::Run run = given;
-  const std::optional<Tensor> own = start(run.engine.spec(), run.seeds);
+  const std::optional<Tensor> own = start(run.model.image_shape(), run.seeds);
   if (!run.start && own) run.start = own->view();
   if (sampler_ == "fast") return sample::fast_blind(run, fast_options());
   if (sampler_ == "ode") return sample::ode(run, ode_options());

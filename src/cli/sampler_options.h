@@ -24,7 +24,7 @@ class SamplerOptions {
 
   sample::Samples draw(const sample::Run& run) const;
   // Where the samples start; nothing where the sampler's own start is the one wanted.
-  std::optional<Tensor> start(const network::Spec& spec, std::span<const uint64_t> seeds) const;
+  std::optional<Tensor> start(const Shape& image, std::span<const uint64_t> seeds) const;
 
   const std::string& sampler() const { return sampler_; }
   // Whether all steps are at one temperature, so that R-hat and the effective sample size mean something.

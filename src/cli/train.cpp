@@ -133,7 +133,7 @@ void Train::check_memory(const network::Spec& spec) const {
   if (need && available > 0 && *need > available)
     fail(fmt::format("use --micro-batch {} or less, or a smaller --width",
                      std::max<int64_t>(1, train_.micro() / 2)),
-         "training needs about {} of memory, {} are available", app::bytes_text(*need), app::bytes_text(available));
+         "training needs about {} of memory, {} are available", bytes_text(*need), bytes_text(available));
 }
 
 void Train::print_plan(const OptionSet& options, const network::Spec& spec, const data::Dataset& data) const {
@@ -141,7 +141,7 @@ void Train::print_plan(const OptionSet& options, const network::Spec& spec, cons
   fmt::print("data:       {}\n", data.description());
   fmt::print("network:    {}\n", to_json(spec).dump());
   fmt::print("parameters: {}\n", network::parameter_count(spec));
-  if (const auto need = memory_need(spec)) fmt::print("memory:     {}\n", app::bytes_text(*need));
+  if (const auto need = memory_need(spec)) fmt::print("memory:     {}\n", bytes_text(*need));
 }
 
 int Train::run(OptionSet& options) {
@@ -195,7 +195,7 @@ int Train::work(const OptionSet& options, const train::SessionInput& input) {
   const auto need = memory_need(spec);
   log_info("{}; {} width {}, {} parameters; engine {}, {} threads, {}", input.data.description(),
            train_.network, train_.width, network::parameter_count(spec), input.engine.name(), thread_count(),
-           need ? "about " + app::bytes_text(*need) + " of memory" : "memory need unknown");
+           need ? "about " + bytes_text(*need) + " of memory" : "memory need unknown");
   const StopFlag stop;
   set_quiet(true);
   int64_t done = 0;

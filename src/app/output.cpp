@@ -1,5 +1,7 @@
 #include "app/output.h"
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
 
 namespace mdsm::app {
@@ -24,6 +26,10 @@ void check_folder_of(const fs::path& path) {
   if (!folder.empty() && !fs::is_directory(folder, error))
     fail("create it first", "{}: its folder does not exist", path.string());
   if (fs::is_directory(path, error)) fail("name a file", "{}: is a folder", path.string());
+}
+
+void write_json(const fs::path& path, const nlohmann::json& values, int indent) {
+  write_file(path, values.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 std::string bytes_text(double bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ void check_output(const fs::path& path, bool force);
 void check_outputs(const fs::path& folder, const std::vector<std::string>& names, bool force);
 // Says before the work, not after it, that the folder of an output file is missing. Empty paths pass.
 void check_folder_of(const fs::path& path);
+
+// JSON to a file; file names in it that are no UTF-8 do not stop it.
+void write_json(const fs::path& path, const nlohmann::json& values, int indent = 1);
 
 std::string bytes_text(double bytes);  // "1.5 MB", powers of 1000
 std::string grouped(int64_t number);   // "1 234 567"

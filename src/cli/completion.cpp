@@ -6,6 +6,8 @@
 #include "core/error.h"
 #include "restore/denoise.h"
 #include "restore/restore.h"
+#include "sample/annealed_sampler.h"
+#include "sample/fast_sampler.h"
 
 namespace mdsm::cli {
 namespace {
@@ -67,13 +69,13 @@ sample::Samples Completion::draw(engine::TrainableEnergy& engine, int64_t first,
     mask.known.insert(mask.known.end(), one.known.begin(), one.known.end());
     seeds.push_back(seed_of((first + k) % n()));
   }
-  const std::optional<Tensor> start = setup_.sampler.start(engine.image_shape(), seeds);
+  const std::optional<Tensor> start = setup_.sampler.sampler().start(engine.image_shape(), seeds);
   sample::Run run{.model = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
   if (start) run.start = start->view();
-  if (setup_.sampler.sampler() == "annealed")
-    return restore::inpaint_annealed(run, images, mask, setup_.sampler.temperatures(),
-                            setup_.sampler.langevin_options());
-  return restore::inpaint_fast(run, images, mask, setup_.sampler.fast_options());
+  const sample::Sampler& sampler = setup_.sampler.sampler();
+  if (const auto* annealed = dynamic_cast<const sample::AnnealedSampler*>(&sampler))
+    return restore::inpaint_annealed(run, images, mask, annealed->temperatures(), annealed->langevin());
+  return restore::inpaint_fast(run, images, mask, dynamic_cast<const sample::FastSampler&>(sampler).options());
 }
 
 // Known pixels keep their very bytes; the others come from the network.
@@ -182,7 +184,7 @@ int Completion::run(OptionSet& options) {
   results_ = Tensor(network_.with_n(total));
   const auto engine = job.use.make(model, std::min(job.use.batch, total));
   job.prepare_output(n());
-  json how = setup_.sampler.parameters(options);
+  json how = setup_.sampler.parameters();
   how.update(app::model_parameters(job.use.model, model));
   how.update({{"command", setup_.command}, {"missing", setup_.mask.text()}, {"seed", setup_.seed}});
   in_batches("completing", total, job.use.batch, "completions",

@@ -9,6 +9,8 @@
 #include "io/npy.h"
 #include "restore/denoise.h"
 #include "restore/restore.h"
+#include "sample/annealed_sampler.h"
+#include "sample/fast_sampler.h"
 
 namespace mdsm::cli {
 namespace {
@@ -70,7 +72,7 @@ class Restore : public Command {
 
   PictureJob job_{"restore"};
   MaskChoice mask_;
-  SamplerOptions sampler_;
+  app::SamplerChoice sampler_;
   std::string task_ = "superres", kernel_ = "gaussian:1";
   int64_t factor_ = 2, n_ = 1, seed_ = 0;
   double threshold_ = 0.1;
@@ -160,10 +162,10 @@ bool Restore::work(engine::TrainableEnergy& engine, int64_t first, int64_t count
     seeds.push_back(static_cast<uint64_t>(seed_ + (first + k) % n_));
   }
   const Tensor lifted = measurement_->lift(y, engine.spec().input(count));
-  const std::optional<Tensor> start = sampler_.start(engine.image_shape(), seeds);
+  const std::optional<Tensor> start = sampler_.sampler().start(engine.image_shape(), seeds);
   sample::Run run{.model = engine, .seeds = seeds, .observer = control.observer, .stop = &control.stop};
   if (start) run.start = start->view();
-  sample::Samples drawn = restore::restore(run, *measurement_, lifted, sampler_.fast_options());
+  sample::Samples drawn = restore::restore(run, *measurement_, lifted, dynamic_cast<const sample::FastSampler&>(sampler_.sampler()).options());
   if (drawn.stopped) return false;
   for (float& value : drawn.x.values()) value = std::clamp(value, 0.0f, 1.0f);
   std::ranges::copy(drawn.x.values(), results_.view().images(first, count).values().begin());
@@ -244,7 +246,7 @@ int Restore::run(OptionSet& options) {
   results_ = Tensor(spec.input(jobs()));
   const auto engine = job_.use.make(model, std::min(job_.use.batch, jobs()));
   job_.prepare_output(n_);
-  json how = sampler_.parameters(options);
+  json how = sampler_.parameters();
   how.update(app::model_parameters(job_.use.model, model));
   how.update({{"command", "restore"}, {"task", task_}, {"seed", seed_}, {"degrade", degrade_}});
   if (task_ == "superres")

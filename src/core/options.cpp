@@ -290,9 +290,12 @@ void OptionSet::choose(const std::string& name) {
   }
 }
 
-bool OptionSet::in_use(std::string_view name) const {
-  const Option* option = find_or_null(name);
-  return option && option->belongs_to(chosen_);
+json OptionSet::chosen_json() const {
+  json values = to_json();
+  for (const auto& option : options_)
+    if (std::ranges::find(option->uses_, chosen_, &Option::Use::alternative) == option->uses_.end())
+      values.erase(option->name_);
+  return values;
 }
 
 void OptionSet::accept_config() {

@@ -118,8 +118,8 @@ class OptionSet {
   // After parsing: values are those of this alternative. A usage error where an option was given that only
   // other alternatives have.
   void choose(const std::string& name);
-  // Whether the option belongs to all alternatives or to the chosen one.
-  bool in_use(std::string_view name) const;
+  // The values of the options that the chosen alternative has declared.
+  nlohmann::json chosen_json() const;
 
   // Adds --config FILE and --set KEY=VALUE.
   void accept_config();

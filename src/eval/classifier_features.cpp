@@ -1,4 +1,6 @@
 #include "classify/classifier.h"
+#include <fmt/format.h>
+
 #include "eval/features.h"
 
 namespace mdsm::eval {
@@ -15,15 +17,11 @@ class ClassifierFeatures : public FeatureNetwork {
             std::move(found.probabilities)};
   }
 
-  nlohmann::json description() const override {
-    nlohmann::json values = {{"kind", "classifier"},
-                             {"file", name_},
-                             {"dimensions", classifier_.spec.features},
-                             {"values", "0 to 1, as given"},
-                             {"resize", "none"}};
+  FeatureDescription description() const override {
+    FeatureDescription found{"classifier", name_, classifier_.spec.features, "0 to 1, as given", "none"};
     for (const char* key : {"accuracy", "trained"})
-      if (classifier_.info.contains(key)) values[key] = classifier_.info[key];
-    return values;
+      if (classifier_.info.contains(key)) found.more[key] = classifier_.info[key];
+    return found;
   }
 
  private:
@@ -35,6 +33,20 @@ class ClassifierFeatures : public FeatureNetwork {
 
 std::unique_ptr<FeatureNetwork> classifier_features(const fs::path& classifier) {
   return std::make_unique<ClassifierFeatures>(classifier);
+}
+
+nlohmann::json to_json(const FeatureDescription& description) {
+  nlohmann::json values = description.more;
+  values.update({{"kind", description.kind},
+                 {"file", description.file},
+                 {"values", description.values},
+                 {"resize", description.resize}});
+  if (description.dimensions > 0) values["dimensions"] = description.dimensions;
+  return values;
+}
+
+std::string text(const FeatureDescription& description) {
+  return fmt::format("{} ({}), {} dimensions", description.file, description.kind, description.dimensions);
 }
 
 }  // namespace mdsm::eval

@@ -19,13 +19,23 @@ struct FeatureSet {
   std::vector<float> probabilities;  // (N x classes); classes = 0 where the network has none
 };
 
+// Everything that features depend on beside the images.
+struct FeatureDescription {
+  std::string kind, file;       // "classifier" or "torchscript"
+  int64_t dimensions = 0;       // 0: not known yet
+  std::string values, resize;   // range of what the network is given; what is done to the images before
+  nlohmann::json more = nlohmann::json::object();  // of the kind: accuracy, calling convention, device
+};
+nlohmann::json to_json(const FeatureDescription& description);
+// "classifier-mnist (classifier), 128 dimensions"
+std::string text(const FeatureDescription& description);
+
 class FeatureNetwork {
  public:
   using Done = std::function<void(int64_t)>;  // told the number of images finished
   virtual ~FeatureNetwork() = default;
   virtual FeatureSet extract(const data::Dataset& data, const Done& done) = 0;
-  // Everything that the features depend on beside the images: file, input size, value range, resize.
-  virtual nlohmann::json description() const = 0;
+  virtual FeatureDescription description() const = 0;
 };
 
 std::unique_ptr<FeatureNetwork> classifier_features(const fs::path& classifier);

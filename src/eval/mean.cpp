@@ -1,5 +1,7 @@
 #include "eval/mean.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace mdsm::eval {
@@ -23,5 +25,10 @@ Mean mean_of_any(std::span<const T> values) {
 
 Mean mean_of(std::span<const double> values) { return mean_of_any(values); }
 Mean mean_of(std::span<const float> values) { return mean_of_any(values); }
+
+std::string with_error(double value, double error, int digits) {
+  return std::isfinite(error) ? fmt::format("{:.{}f} +- {:.{}f}", value, digits, error, digits)
+                              : fmt::format("{:.{}f} (no error)", value, digits);
+}
 
 }  // namespace mdsm::eval

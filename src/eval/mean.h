@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace mdsm::eval {
 
@@ -14,6 +15,9 @@ struct Mean {
 };
 Mean mean_of(std::span<const double> values);
 Mean mean_of(std::span<const float> values);
+
+// "1.25 +- 0.03", or "1.25 (no error)" where one value has none.
+std::string with_error(double value, double error, int digits);
 
 template <class T>
 double squared_distance(std::span<const T> a, std::span<const T> b) {

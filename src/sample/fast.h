@@ -13,8 +13,7 @@
 // caller is not to be forgotten, so there are none then.
 #pragma once
 
-#include <string>
-
+#include "core/enum_names.h"
 #include "sample/sampler.h"
 
 namespace mdsm::sample {
@@ -33,8 +32,9 @@ struct FastOptions {
 Samples fast_blind(const Run& run, const FastOptions& options = {});
 
 enum class OdeMethod { euler, heun };
-const char* to_string(OdeMethod method);
-OdeMethod ode_method_from(const std::string& name);  // throws a usage error
+constexpr auto enum_names(OdeMethod) {
+  return names_of<OdeMethod>({{OdeMethod::euler, "euler"}, {OdeMethod::heun, "heun"}});
+}
 
 struct OdeOptions {
   OdeMethod method = OdeMethod::heun;

@@ -10,14 +10,6 @@
 
 namespace mdsm::sample {
 
-const char* to_string(OdeMethod method) { return method == OdeMethod::euler ? "euler" : "heun"; }
-
-OdeMethod ode_method_from(const std::string& name) {
-  for (const auto m : {OdeMethod::euler, OdeMethod::heun})
-    if (name == to_string(m)) return m;
-  fail_usage("use euler or heun", "{}: no such integration method", name);
-}
-
 std::vector<double> noise_grid(const OdeOptions& options) {
   check_at_least(options.steps, 1, "steps");
   check_at_least(options.hot, 0, "hot");

@@ -30,24 +30,6 @@ double fraction(int64_t i, int64_t n) {
 
 }  // namespace
 
-const char* to_string(Annealing annealing) {
-  switch (annealing) {
-    case Annealing::exponential:
-      return "exp";
-    case Annealing::linear:
-      return "linear";
-    case Annealing::constant:
-      return "constant";
-  }
-  return "?";
-}
-
-Annealing annealing_from(const std::string& name) {
-  for (const auto a : {Annealing::exponential, Annealing::linear, Annealing::constant})
-    if (name == to_string(a)) return a;
-  fail_usage("use exp, linear or constant", "{}: no such schedule", name);
-}
-
 std::vector<double> constant_schedule(double temperature, int64_t steps) {
   check_temperature(temperature, "the temperature");
   check_steps(steps, "constant");

@@ -5,11 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
+
 namespace mdsm::sample {
 
 enum class Annealing { exponential, linear, constant };
-const char* to_string(Annealing annealing);         // "exp", "linear", "constant"
-Annealing annealing_from(const std::string& name);  // throws a usage error
+constexpr auto enum_names(Annealing) {
+  return names_of<Annealing>({{Annealing::exponential, "exp"},
+                              {Annealing::linear, "linear"},
+                              {Annealing::constant, "constant"}});
+}
 
 // The paper's: `hot` steps at `high`, `cooling` steps from high to low, `final` steps linear from low to 0.
 // constant: all of them at `high`.

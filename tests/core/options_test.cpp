@@ -248,5 +248,61 @@ TEST_F(Options, HelpAndReferenceNameEveryOption) {
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "res6\\|res12", options_.markdown());
 }
 
+enum class Fruit { apple, pear };
+constexpr auto enum_names(Fruit) { return names_of<Fruit>({{Fruit::apple, "apple"}, {Fruit::pear, "pear"}}); }
+
+TEST(Options, EnumsAreGivenByName) {
+  Fruit fruit = Fruit::apple;
+  OptionSet options("eat", "");
+  options.add("fruit", fruit, "what to eat");
+  EXPECT_NE(options.help().find("apple|pear"), std::string::npos);
+  EXPECT_EQ(options.to_json()["fruit"], "apple");
+  options.parse(std::vector<std::string>{"--fruit", "pear"});
+  EXPECT_EQ(fruit, Fruit::pear);
+  EXPECT_EQ(options.to_json()["fruit"], "pear");
+  EXPECT_THROW(options.parse(std::vector<std::string>{"--fruit", "plum"}), Error);
+}
+
+// Two alternatives share one option, each with a variable, a default and a meaning of its own.
+struct Alternatives {
+  std::string way = "slow";
+  int64_t slow_steps = 100, fast_steps = 10;
+  double patience = 1;
+  OptionSet options{"go", ""};
+  Alternatives() {
+    options.add("way", way, "how").choices({"slow", "fast"});
+    options.alternative("way", "slow");
+    options.add("steps", slow_steps, "steps of the walk").range(1, 1000);
+    options.add("patience", patience, "how long to wait");
+    options.alternative("way", "fast");
+    options.add("steps", fast_steps, "jumps");
+    options.common();
+  }
+};
+
+TEST(Options, AlternativesHaveOptionsOfTheirOwn) {
+  Alternatives go;
+  const std::string help = go.options.help();
+  EXPECT_NE(help.find("slow: steps of the walk; fast: jumps [100 (fast 10)]"), std::string::npos) << help;
+  EXPECT_NE(help.find("slow: how long to wait [1]"), std::string::npos) << help;
+  go.options.parse(std::vector<std::string>{"--way", "fast"});
+  go.options.choose(go.way);
+  EXPECT_EQ(go.options.to_json()["steps"], 10);
+  EXPECT_EQ(go.options.chosen_json(), (nlohmann::json{{"steps", 10}}));
+}
+
+TEST(Options, WhatAnotherAlternativeHasIsRefused) {
+  Alternatives go;
+  go.options.parse(std::vector<std::string>{"--way", "fast", "--patience", "2", "--steps", "7"});
+  try {
+    go.options.choose(go.way);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--patience has no meaning for --way fast; leave it out, or use --way slow");
+  }
+  EXPECT_EQ(go.fast_steps, 7);
+  EXPECT_THROW(go.options.parse(std::vector<std::string>{"--steps", "2000"}), Error);
+}
+
 }  // namespace
 }  // namespace mdsm

@@ -269,8 +269,6 @@ TEST(Fast, RefusesNonsense) {
   EXPECT_THROW(grid(2, 1, 2, 7), Error);
   EXPECT_THROW(grid(2, INFINITY, 0.1, 7), Error);
   EXPECT_THROW(grid(2, 1, 0.1, 0), Error);
-  EXPECT_THROW(ode_method_from("rk4"), Error);
-  EXPECT_EQ(ode_method_from("euler"), OdeMethod::euler);
 }
 
 }  // namespace

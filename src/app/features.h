@@ -1,16 +1,14 @@
-// What the commands that measure samples share: how classifiers and samples are named, and how measures are
-// printed.
+// Which network computes features: a classifier by its file or bundled name, or a TorchScript file.
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/files.h"
 #include "core/options.h"
 #include "eval/features.h"
 
-namespace mdsm::cli {
+namespace mdsm::app {
 
 // A file as it is; a bundled name (fashion-mnist, mnist, cifar10) as the file classifier-NAME that ships.
 // Throws with the names there are when neither exists.
@@ -36,10 +34,4 @@ struct FeatureChoice {
 // Returns the number of features.
 int64_t probe(eval::FeatureNetwork& network, const Shape& image);
 
-// "1.25 +- 0.03", or "1.25 (no error)" where one value has none.
-std::string with_error(double value, double error, int digits);
-
-// The result of mdsm evaluate for people.
-void print_evaluation(const nlohmann::json& found);
-
-}  // namespace mdsm::cli
+}  // namespace mdsm::app

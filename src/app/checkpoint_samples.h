@@ -1,0 +1,23 @@
+// Samples of every saved checkpoint of a run, drawn with the same seeds and the same sampler.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/model_use.h"
+#include "app/sampler_choice.h"
+#include "data/dataset.h"
+
+namespace mdsm::app {
+
+// ema-N.safetensors of a run folder in the order of N, and the last state, ema.safetensors. Throws where there is none.
+std::vector<fs::path> find_checkpoints(const fs::path& run);
+
+// Null when a stop has ended the work.
+std::unique_ptr<data::Dataset> draw_checkpoint(const fs::path& checkpoint, const ModelUse& use,
+                                               const SamplerChoice& sampler, std::span<const uint64_t> seeds,
+                                               const std::atomic<bool>& stop);
+
+}  // namespace mdsm::app

@@ -1,0 +1,143 @@
+#include "app/evaluate.h"
+
+#include <cmath>
+#include <limits>
+
+#include "app/checkpoint_samples.h"
+#include "app/output.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/progress.h"
+#include "core/seeds.h"
+#include "eval/sample_source.h"
+#include "io/npy.h"
+
+namespace mdsm::app {
+
+Evaluate::Evaluate(const EvaluateOptions& options, const eval::Metrics& metrics, const std::atomic<bool>& stop)
+    : options_(options),
+      metrics_(metrics),
+      stop_(stop),
+      network_(options.features.make(options.data.source, options.use.engine.device, options.use.batch)) {
+  if (options.checkpoints.empty()) open_samples();
+}
+
+network::Model Evaluate::last_checkpoint() {
+  checkpoints_ = find_checkpoints(options_.checkpoints);
+  network::Model model = network::load_model(checkpoints_.back());
+  image_ = model.parameters.spec().input(1);
+  return model;
+}
+
+void Evaluate::open_samples() {
+  const eval::SampleSource source = eval::sample_source(options_.samples);
+  data::DataOptions options;  // samples are taken as they are, but for the padding that data gets as well
+  options.pad = options_.data.pad;
+  options.colour = options_.data.colour;
+  options.seed = options_.data.seed;
+  samples_ = eval::open_samples(source, options);
+  image_ = samples_->image_shape();
+  result_.samples_from = samples_->description();
+  result_.samples_n = samples_->size();
+  result_.seeds = source.seeds;
+}
+
+std::vector<std::string> Evaluate::feature_files() const {
+  std::vector<std::string> stems, files;
+  if (options_.statistics.empty()) stems.emplace_back("reference");
+  if (samples_) stems.emplace_back("samples");
+  for (const fs::path& path : checkpoints_) stems.push_back(path.stem().string());
+  for (const std::string& stem : stems)
+    for (const char* end : {"-features.npy", "-probabilities.npy"}) files.push_back(stem + end);
+  return files;
+}
+
+eval::FeatureSet Evaluate::extract(const data::Dataset& data, const char* what, const std::string& file_prefix) {
+  Progress progress(what, data.size(), "images");
+  eval::FeatureSet set = network_->extract(data, [&](int64_t done) { progress.update(done); });
+  Progress::clear_line();
+  if (options_.save_features.empty()) return set;
+  const fs::path folder = options_.save_features;
+  make_folder(folder);
+  io::write_npy(folder / (file_prefix + "-features.npy"), {set.n, set.dimensions}, set.features);
+  if (set.classes > 0)
+    io::write_npy(folder / (file_prefix + "-probabilities.npy"), {set.n, set.classes}, set.probabilities);
+  return set;
+}
+
+eval::EvaluationReference Evaluate::reference() {
+  if (!options_.statistics.empty()) {
+    result_.statistics = options_.statistics;
+    return {eval::read_statistics(options_.statistics), std::nullopt};
+  }
+  const auto data = data::open_dataset(options_.data);
+  result_.reference_from = data->description();
+  result_.reference_n = data->size();
+  result_.reference_part = data->part();
+  eval::FeatureSet set = extract(*data, "reference", "reference");
+  eval::FeatureStatistics statistics = eval::statistics_of(set);
+  if (!options_.save_statistics.empty()) eval::write_statistics(options_.save_statistics, statistics);
+  return {std::move(statistics), std::move(set)};
+}
+
+// Says before the samples of checkpoints are drawn which measures they are too few for.
+void Evaluate::check_sizes(const eval::EvaluationReference& against) const {
+  if (checkpoints_.empty() || !against.set) return;
+  const eval::EvaluationSizes sizes{static_cast<int64_t>(options_.seeds.size()), against.set->n, std::nullopt};
+  for (const auto& [name, why] : metrics_.obstacles(sizes)) log_info("{} is left out: {}", name, why);
+}
+
+EvaluateResult Evaluate::run(const SamplerChoice* sampler) {
+  if (!options_.save_features.empty()) check_outputs(options_.save_features, feature_files(), options_.force);
+  const int64_t dimensions = probe(*network_, image_);
+  const eval::EvaluationReference against = reference();
+  if (dimensions != against.statistics.dimensions())
+    fail("use the same features for both", "features of {} dimensions, but a reference of {}", dimensions,
+         against.statistics.dimensions());
+  check_sizes(against);
+  result_.features = network_->description();
+  checkpoints_.empty() ? measure_samples(against) : measure_checkpoints(against, *sampler);
+  write();
+  return std::move(result_);
+}
+
+void Evaluate::measure_samples(const eval::EvaluationReference& against) {
+  result_.found =
+      metrics_.evaluate(extract(*samples_, "samples", "samples"), against, static_cast<uint64_t>(options_.seed));
+}
+
+// A checkpoint that fails is a row that says so; those before and after it keep their numbers.
+void Evaluate::measure_checkpoints(const eval::EvaluationReference& against, const SamplerChoice& sampler) {
+  result_.samples_n = static_cast<int64_t>(options_.seeds.size());
+  result_.seeds = seeds_text(options_.seeds);
+  result_.sampler = sampler.parameters();
+  double lowest = std::numeric_limits<double>::infinity();
+  bool failed = false;
+  for (const fs::path& path : checkpoints_) {
+    CheckpointRow row{path.filename().string(), {}, "", false};
+    try {
+      const auto samples = draw_checkpoint(path, options_.use, sampler, options_.seeds, stop_);
+      if (!samples) {
+        failed = true;
+        break;
+      }
+      row.found = metrics_.evaluate(extract(*samples, "samples", path.stem().string()), against,
+                                    static_cast<uint64_t>(options_.seed));
+      if (const auto rank = row.found.rank(); rank && *rank < lowest) lowest = *rank, result_.best = row.checkpoint;
+    } catch (const Error& error) {
+      failed = true;
+      row.failed = error.what();
+    }
+    result_.rows.push_back(std::move(row));
+    for (CheckpointRow& each : result_.rows) each.best = each.checkpoint == result_.best;
+    result_.complete = !failed && result_.rows.size() == checkpoints_.size();
+    write();
+  }
+  result_.complete = !failed;
+}
+
+void Evaluate::write() const {
+  if (!options_.out.empty()) write_json(options_.out, to_json(result_), 2);
+}
+
+}  // namespace mdsm::app

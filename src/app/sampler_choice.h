@@ -1,0 +1,37 @@
+// --sampler and the options of the samplers offered, shared by the commands that sample: a row of sample/registry.h by
+// its name. An option that the chosen sampler has no use for is refused instead of ignored.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/options.h"
+#include "network/model_file.h"
+#include "sample/registry.h"
+
+namespace mdsm::app {
+
+class SamplerChoice {
+ public:
+  // names: the samplers offered, the first one is the default.
+  void declare(OptionSet& options, const std::vector<std::string>& names);
+  // After parsing: completes the chosen sampler's options from the model and checks them.
+  void resolve(OptionSet& options, const network::Model& model);
+
+  const std::string& name() const { return name_; }
+  const sample::Sampler& sampler() const { return *chosen_; }  // after resolve()
+  sample::Samples draw(const sample::Run& run) const { return chosen_->draw(run); }
+  // Everything that the samples depend on, and nothing else.
+  const nlohmann::json& parameters() const { return parameters_; }
+
+ private:
+  std::string name_;
+  std::vector<std::pair<std::string, std::unique_ptr<sample::Sampler>>> offered_;
+  const sample::Sampler* chosen_ = nullptr;
+  nlohmann::json parameters_;
+};
+
+}  // namespace mdsm::app

@@ -19,7 +19,7 @@ class HmcTransition {
   HmcTransition(engine::EnergyModel& engine, const Shape& shape);  // shape: of the batch
 
   // `step` names the random numbers; eps (N) is the leapfrog step of each chain, made up to a fifth longer or
-  // shorter by chance. The momentum has variance `temperature`; at 0 only downhill moves are accepted.
+  // shorter at random. The momentum has variance `temperature`; at 0 only downhill moves are accepted.
   void run(const ChainState& chains, int64_t step, double temperature, std::span<const double> eps,
            int64_t leapfrogs);
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/model_use.h"
-#include "cli/sampler_options.h"
+#include "app/sampler_options.h"
 #include "core/options.h"
 #include "data/dataset.h"
 
@@ -32,7 +32,7 @@ class CheckpointSamples {
   nlohmann::json parameters(const OptionSet& options) const { return sampler_.parameters(options); }
 
  private:
-  SamplerOptions sampler_;
+  app::SamplerOptions sampler_;
   std::string run_, seeds_text_;
   int64_t n_ = 1000;
   Shape image_;

@@ -5,14 +5,14 @@
 
 #include "cli/mask_choice.h"
 #include "cli/picture_job.h"
-#include "cli/sampler_options.h"
+#include "app/sampler_options.h"
 
 namespace mdsm::cli {
 
 struct CompletionSetup {
   PictureJob& job;
   MaskChoice& mask;
-  SamplerOptions& sampler;
+  app::SamplerOptions& sampler;
   const char* command;
   int64_t completions = 1, seed = 0;
 };

@@ -30,7 +30,7 @@ class Inpaint : public Command {
  private:
   PictureJob job_{"inpaint"};
   MaskChoice mask_;
-  SamplerOptions sampler_;
+  app::SamplerOptions sampler_;
   int64_t n_ = 4, seed_ = 0;
 };
 

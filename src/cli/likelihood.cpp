@@ -8,7 +8,7 @@
 #include "cli/likelihood_plot.h"
 #include "app/model_use.h"
 #include "app/output.h"
-#include "cli/sampler_options.h"
+#include "app/sampler_options.h"
 #include "core/hash.h"
 #include "core/error.h"
 #include "core/progress.h"

@@ -70,7 +70,7 @@ class Restore : public Command {
 
   PictureJob job_{"restore"};
   MaskChoice mask_;
-  SamplerOptions sampler_;
+  app::SamplerOptions sampler_;
   std::string task_ = "superres", kernel_ = "gaussian:1";
   int64_t factor_ = 2, n_ = 1, seed_ = 0;
   double threshold_ = 0.1;

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "app/model_use.h"
 #include "app/output.h"
-#include "cli/sampler_options.h"
+#include "app/sampler_options.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/progress.h"
@@ -52,7 +52,7 @@ class Sample : public Command {
   void print(const json& found, double seconds, int64_t drawn) const;
 
   app::ModelUse use_;
-  SamplerOptions sampler_;
+  app::SamplerOptions sampler_;
   std::string seeds_text_, out_ = "samples";
   int64_t n_ = 64, columns_ = 0, scale_ = 2;
   bool each_ = false, trajectory_ = false, resume_ = false, force_ = false, json_ = false;

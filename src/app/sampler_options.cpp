@@ -1,4 +1,4 @@
-#include "cli/sampler_options.h"
+#include "app/sampler_options.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 
-namespace mdsm::cli {
+namespace mdsm::app {
 namespace {
 
 using nlohmann::json;
@@ -302,4 +302,4 @@ json SamplerOptions::parameters(const OptionSet& options) const {
   return values;
 }
 
-}  // namespace mdsm::cli
+}  // namespace mdsm::app

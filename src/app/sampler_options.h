@@ -13,7 +13,7 @@
 #include "sample/hmc.h"
 #include "sample/langevin.h"
 
-namespace mdsm::cli {
+namespace mdsm::app {
 
 class SamplerOptions {
  public:
@@ -55,4 +55,4 @@ class SamplerOptions {
   std::string schedule_hash_;  // of a schedule file's content
 };
 
-}  // namespace mdsm::cli
+}  // namespace mdsm::app

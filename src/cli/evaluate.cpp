@@ -111,7 +111,7 @@ void Evaluate::check_options(const OptionSet& options) const {
   for (const char* name : {"device", "batch"})
     if (checkpoints_.run().empty() && features_.script.empty() && options.given(name))
       fail_usage("leave it out", "--{} without --checkpoints or --features", name);
-  if (!checkpoints_.run().empty() && data_.colour == "apart")
+  if (!checkpoints_.run().empty() && data_.colour == data::Colour::apart)
     fail_usage("draw samples with mdsm sample and give them as --samples",
                "--colour apart with --checkpoints");
   features_.check();

@@ -115,7 +115,7 @@ void ClassifierCommand::open_training() {
   images_ = data::open_dataset(data_);
   if (images_->part() == "train") {
     data::DataOptions options = data_;
-    options.split = "test";
+    options.split = data::Split::test;
     options.limit = 0;
     test_ = data::open_dataset(options);
     of_ = "test images";
@@ -131,7 +131,7 @@ void ClassifierCommand::open_training() {
 }
 
 void ClassifierCommand::open_measured(const OptionSet& options) {
-  if (!options.given("split")) data_.split = "test";
+  if (!options.given("split")) data_.split = data::Split::test;
   test_ = data::open_dataset(data_);
   of_ = test_->part().empty() ? "all images" : test_->part() == "test" ? "test images" : "training images";
 }

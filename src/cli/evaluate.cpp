@@ -98,7 +98,7 @@ void Evaluate::check(const OptionSet& options) const {
          "without --data; it is not for the samples");
   refuse({"engine", "exact"}, of_run, "without --checkpoints, which runs a model");
   refuse({"device", "batch"}, of_run || !evaluate_.features.script.empty(), "without --checkpoints or --features");
-  if (of_run && evaluate_.data.colour == "apart")
+  if (of_run && evaluate_.data.colour == data::Colour::apart)
     fail_usage("draw samples with mdsm sample and give them as --samples", "--colour apart with --checkpoints");
   evaluate_.features.check();
   if (!evaluate_.statistics.empty() && !evaluate_.save_statistics.empty())

@@ -1,6 +1,8 @@
 // mdsm inpaint: fills in missing parts of pictures, several times each.
+#include "app/complete.h"
 #include "cli/command.h"
-#include "cli/completion.h"
+#include "cli/picture_options.h"
+#include "core/stop_flag.h"
 
 namespace mdsm::cli {
 namespace {
@@ -11,27 +13,30 @@ class Inpaint : public Command {
   const char* summary() const override { return "Fill in missing parts of pictures"; }
 
   void declare(OptionSet& options) override {
-    job_.declare_pictures(options);
-    mask_.declare(options);
+    declare_pictures(options, inpaint_.pictures);
+    declare_missing(options, inpaint_.missing);
     options.group("Completions");
-    options.add("n", n_, "completions of each picture").range(1, 10000);
-    options.add("seed", seed_, "of the first completion, and of --random-missing").range(0, 9e15);
+    options.add("n", inpaint_.completions, "completions of each picture").range(1, 10000);
+    options.add("seed", inpaint_.seed, "of the first completion, and of --random-missing").range(0, 9e15);
     sampler_.declare(options, {"fast", "annealed"});
-    job_.declare_output(options);
+    declare_picture_output(options, inpaint_.pictures, json_);
     options.example("mdsm inpaint photo.png --mask mask.png --model runs/00000 -n 4");
     options.example(
         "mdsm inpaint --data fashion-mnist --split test --limit 8 --box 8,8,16,16 --model runs/00000");
   }
 
   int run(OptionSet& options) override {
-    return run_completion(options, {job_, mask_, sampler_, "inpaint", n_, seed_});
+    choose_missing(options, inpaint_.missing);
+    inpaint_.sampling = app::chosen_sampling(sampler_, options);
+    const StopFlag stop;
+    show(app::run_complete(inpaint_, stop.flag()), json_);
+    return 0;
   }
 
  private:
-  PictureJob job_{"inpaint"};
-  MaskChoice mask_;
+  app::CompleteOptions inpaint_;
   app::SamplerChoice sampler_;
-  int64_t n_ = 4, seed_ = 0;
+  bool json_ = false;
 };
 
 }  // namespace

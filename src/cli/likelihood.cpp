@@ -66,7 +66,7 @@ class LikelihoodCommand : public Command {
 
 void LikelihoodCommand::declare(OptionSet& options) {
   use_.declare_model(options);
-  data_.split = "test";
+  data_.split = data::Split::test;
   data::declare_data_options(options, data_, {.random_limit = true});
   options
       .add("noise", noise_.sigma, "Gaussian noise put on the images; sigma0 makes them what the model is of")

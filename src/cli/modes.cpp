@@ -30,8 +30,7 @@ class Modes : public Command {
         .meta("SOURCE")
         .required();
     options.add("limit", limit_, "only the first so many samples; 0 = all").range(0);
-    options.add("split", split_, "part of the set, where the source is a data set")
-        .choices({"train", "test"});
+    options.add("split", split_, "part of the set, where the source is a data set");
     options.group("Classifier");
     options.add("classifier", classifier_, "reads one channel: a file of mdsm classifier, or a bundled one")
         .meta("CLASSIFIER");
@@ -103,7 +102,8 @@ class Modes : public Command {
   }
 
   fs::path path_;  // of the classifier
-  std::string samples_, classifier_ = "mnist", out_, split_ = "train";
+  std::string samples_, classifier_ = "mnist", out_;
+  data::Split split_ = data::Split::train;
   int64_t limit_ = 0, seed_ = 0, threads_ = 0;
   bool force_ = false, json_ = false;
 };

@@ -137,7 +137,7 @@ void NeighboursCommand::open_held_out() {
                                          : "its test images are the training images here (--split test)");
   data::DataOptions options = data_;
   if (!held_out_source_.empty()) options.source = held_out_source_;
-  options.split = "test";
+  options.split = data::Split::test;
   options.limit = held_out_limit_;
   held_out_ = data::open_dataset(options);
 }
@@ -154,7 +154,7 @@ void NeighboursCommand::open() {
   data_.seed = static_cast<uint64_t>(seed_);
   source_ = eval::sample_source(samples_path_);
   data::DataOptions options;  // samples are taken as they are, but for the channels
-  if (data_.colour == "apart") options.colour = data_.colour;
+  if (data_.colour == data::Colour::apart) options.colour = data_.colour;
   samples_ = eval::open_samples(source_, options);
   training_ = data::open_dataset(data_);
   if (!no_held_out_) open_held_out();

@@ -72,7 +72,7 @@ class Outliers : public Command {
 
 void Outliers::declare(OptionSet& options) {
   use_.declare_model(options);
-  data_.split = "test";
+  data_.split = data::Split::test;
   options.group("Images");
   options.add("in", inside_, "source of ordinary images, as for --data of other commands")
       .meta("SOURCE")

@@ -160,7 +160,7 @@ int Train::run(OptionSet& options) {
   const auto seed = static_cast<uint64_t>(train_.seed);
   const auto engine = engine::make_engine(engine_, network::Parameters::initialised(spec, seed));
   data::DataOptions test = data_;
-  test.split = "test";
+  test.split = data::Split::test;
   const auto shown = train_.preview_every > 0 ? data::open_dataset(test) : nullptr;
   train::Preview preview(shown ? *shown : *data, spec, train_.noise, seed, engine_);
   train::RunFolder folder = resume_.empty() ? train::RunFolder::create(outdir_, name, options.to_json(), app::version_text())

@@ -18,6 +18,7 @@ class Channels : public Dataset {
   Shape image_shape() const override { return {1, 1, shape_.h, shape_.w}; }
   void read(int64_t index, std::span<float> out) const override;
   std::string part() const override { return images_->part(); }
+  bool eight_bit() const override { return images_->eight_bit(); }
   std::string description() const override { return "the channels of " + images_->description(); }
 
  private:

@@ -96,11 +96,6 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
-bool is_folder(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
-}
-
 // The folder with the .bin files, the archive, or one .bin file.
 fs::path resolve(const fs::path& path) {
   if (!fs::is_directory(path)) return path;
@@ -115,8 +110,6 @@ fs::path resolve(const fs::path& path) {
        "{}: has no {}", where.string(), file);
 }
 
-}  // namespace
-
 bool is_cifar10_folder(const fs::path& folder) {
   return is_file(folder / "data_batch_1.bin") || is_file(folder / "test_batch.bin") ||
          is_folder(folder / kFolder) || is_file(folder / kArchive);
@@ -129,7 +122,7 @@ RawImages read_cifar10(const SourceRequest& request) {
   raw.values = Bytes();
   raw.classes = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
   raw.from = path.string();
-  if (path.extension() != ".bin" || fs::is_directory(path)) raw.part = request.options.split;
+  if (path.extension() != ".bin" || fs::is_directory(path)) raw.part = request.split();
   const int64_t limit = request.limited(INT64_MAX);
   if (fs::is_directory(path)) {
     for (const auto& name : batch_names(request)) {
@@ -147,6 +140,24 @@ RawImages read_cifar10(const SourceRequest& request) {
     }
   }
   return fit(std::move(raw), request.options);
+}
+
+}  // namespace
+
+Source cifar10_source() {
+  return {
+      .name = "cifar10",
+      .what = "60,000 RGB photographs, 32x32, 10 classes",
+      .how_to_get =
+          "put cifar-10-binary.tar.gz there (the binary version), or its data_batch_*.bin and test_batch.bin",
+      .folder = "cifar10",
+      .files = "CIFAR-10 .bin or .tar.gz",
+      .recognises =
+          [](const fs::path& path) {
+            return is_folder(path) ? is_cifar10_folder(path)
+                                   : ends_with(path, {".bin", ".tar", ".tar.gz", ".tgz"});
+          },
+      .read = read_cifar10};
 }
 
 }  // namespace mdsm::data

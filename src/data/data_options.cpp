@@ -1,5 +1,7 @@
 #include "data/data_options.h"
 
+#include "data/sources.h"
+
 namespace mdsm::data {
 
 void declare_data_options(OptionSet& options, DataOptions& data, const DeclareData& which) {
@@ -7,15 +9,13 @@ void declare_data_options(OptionSet& options, DataOptions& data, const DeclareDa
   if (which.source)
     options
         .add("data", data.source,
-             "fashion-mnist, mnist, stacked-mnist, cifar10, svhn, NAME:PATH, or a file or folder of images "
-             "(mdsm data lists and shows them)")
+             source_names() + ", NAME:PATH, or a file or folder of images (mdsm data lists and shows them)")
         .meta("SOURCE");
-  options.add("split", data.split, "part of the set; a source that has only one gives that one")
-      .choices({"train", "test"});
+  options.add("split", data.split, "part of the set; a source that has only one gives that one");
   data.random_limit = which.random_limit;
   options
       .add("limit", data.limit,
-           which.random_limit ? "only so many images, drawn by chance from --seed; 0 = all"
+           which.random_limit ? "only so many images, drawn at random from --seed; 0 = all"
                               : "only the first so many images; 0 = all")
       .range(0);
   options.add("crop", data.crop, "centre crop to a square of so many pixels; 0 = none").range(0, 4096);
@@ -23,8 +23,8 @@ void declare_data_options(OptionSet& options, DataOptions& data, const DeclareDa
       .range(0, 4096);
   options.add("pad", data.pad, "zero-pad to a square of so many pixels; -1 = 28x28 images to 32, 0 = none")
       .range(-1, 4096);
-  std::vector<std::string> colours{"keep", "grey", "rgb"};
-  if (which.apart) colours.emplace_back("apart");
+  auto colours = names_in_order<Colour>();
+  if (!which.apart) std::erase(colours, to_string(Colour::apart));
   options
       .add("colour", data.colour,
            which.apart ? "turn images to grey or RGB, or take every channel of data and samples as an image"

@@ -26,9 +26,9 @@ void check(const RawImages& images, const DataOptions& options) {
   if (options.pad > 0 && options.pad < std::max(h, w))
     fail_usage("pad to more, or use --resize", "{}: images of {}x{} pixels cannot be padded to {}",
                images.from, w, h, options.pad);
-  if (options.colour == "apart")  // open_dataset() takes whole sets apart; one picture stays one
+  if (options.colour == Colour::apart)  // open_dataset() takes whole sets apart; one picture stays one
     fail_usage("use keep, grey or rgb", "{}: --colour apart is for whole sets", images.from);
-  if (options.colour != "keep" && s.c != 1 && s.c != 3)
+  if (options.colour != Colour::keep && s.c != 1 && s.c != 3)
     fail_usage("use --colour keep", "{}: images of {} channels are neither grey nor RGB", images.from, s.c);
   if (std::max({options.crop, options.resize, options.pad}) > kMaxSize)
     fail_usage(fmt::format("at most {}", kMaxSize), "images of {} pixels a side are too large",
@@ -58,9 +58,9 @@ void fit_planes(std::vector<T>& values, Shape& shape, int64_t size, Step step) {
 }
 
 template <class T>
-void fit_colour(std::vector<T>& values, Shape& shape, const std::string& colour) {
-  const int64_t channels = colour == "grey" ? 1 : 3, plane = shape.h * shape.w;
-  if (colour == "keep" || channels == shape.c) return;
+void fit_colour(std::vector<T>& values, Shape& shape, Colour colour) {
+  const int64_t channels = colour == Colour::grey ? 1 : 3, plane = shape.h * shape.w;
+  if (colour == Colour::keep || channels == shape.c) return;
   const Shape to{shape.n, channels, shape.h, shape.w};
   std::vector<T> out(static_cast<size_t>(to.count()));
   parallel_for(shape.n, 64, [&](int64_t begin, int64_t end) {
@@ -80,6 +80,14 @@ void fit_colour(std::vector<T>& values, Shape& shape, const std::string& colour)
 }
 
 }  // namespace
+
+RawImages raw_image(image::Picture picture, std::string from) {
+  RawImages raw;
+  raw.shape = picture.shape;
+  raw.values = std::move(picture.values);
+  raw.from = std::move(from);
+  return raw;
+}
 
 RawImages fit(RawImages images, const DataOptions& options) {
   check(images, options);

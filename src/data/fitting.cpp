@@ -7,24 +7,11 @@
 #include "image/raster.h"
 
 namespace mdsm::data {
-namespace {
-
-std::vector<uint8_t> planes_of(const image::Image& image) {
-  std::vector<uint8_t> planes(image.pixels.size());
-  const int64_t plane = image.width * image.height;
-  for (int64_t p = 0; p < plane; ++p)
-    for (int64_t c = 0; c < image.channels; ++c)
-      planes[static_cast<size_t>(c * plane + p)] = image.pixels[static_cast<size_t>(p * image.channels + c)];
-  return planes;
-}
-
-}  // namespace
-
-Fitting::Fitting(const image::Image& picture, const Shape& network, const DataOptions& options,
+Fitting::Fitting(const Shape& picture, const Shape& network, const DataOptions& options,
                  const std::string& name)
     : network_(network.with_n(1)),
       steps_(options),
-      picture_{picture.width, picture.height},
+      picture_{picture.w, picture.h},
       cropped_(picture_),
       resized_(picture_),
       name_(name) {
@@ -46,7 +33,7 @@ Fitting::Fitting(const image::Image& picture, const Shape& network, const DataOp
     fail_usage(fmt::format("use --resize {}, or leave the sizes out", size),
                "{}: fitted to {}x{} pixels, but the model takes {}x{}", name, end.width, end.height, size,
                network.h);
-  const int64_t channels = options.colour == "grey" ? 1 : options.colour == "rgb" ? 3 : picture.channels;
+  const int64_t channels = options.colour == Colour::grey ? 1 : options.colour == Colour::rgb ? 3 : picture.c;
   if (channels != network.c)
     fail_usage(network.c == 1   ? "use --colour grey"
                : network.c == 3 ? "use --colour rgb"
@@ -55,60 +42,65 @@ Fitting::Fitting(const image::Image& picture, const Shape& network, const DataOp
                network.c);
 }
 
-void Fitting::check_picture(const image::Image& picture) const {
-  if (Size{picture.width, picture.height} != picture_)
+void Fitting::check_picture(const image::Picture& picture) const {
+  const Shape& s = picture.shape;
+  if (Size{s.w, s.h} != picture_)
     fail("leave the files alone while they are worked on", "{}: {}x{} pixels where {}x{} were expected",
-         name_, picture.width, picture.height, picture_.width, picture_.height);
+         name_, s.w, s.h, picture_.width, picture_.height);
 }
 
-std::vector<float> Fitting::fit(const image::Image& picture) const {
+std::vector<float> Fitting::fit(const image::Picture& picture) const {
   check_picture(picture);
-  RawImages raw;
-  raw.shape = {1, picture.channels, picture.height, picture.width};
-  raw.values = planes_of(picture);
-  raw.from = name_;
-  const RawImages fitted = data::fit(std::move(raw), steps_);
+  RawImages fitted = data::fit(raw_image(picture, name_), steps_);
+  if (auto* floats = std::get_if<std::vector<float>>(&fitted.values)) return std::move(*floats);
   std::vector<float> values;
   for (const uint8_t value : std::get<std::vector<uint8_t>>(fitted.values))
     values.push_back(static_cast<float>(value) / 255.0f);
   return values;
 }
 
-std::vector<uint8_t> Fitting::fit_hidden(std::span<const uint8_t> hidden) const {
-  RawImages raw;
-  raw.shape = {1, 1, picture_.height, picture_.width};
-  raw.values = std::vector<float>(hidden.begin(), hidden.end());
-  raw.from = name_;
+image::Mask Fitting::fit(const image::Mask& mask) const {
+  RawImages missing;
+  missing.shape = {1, 1, picture_.height, picture_.width};
+  std::vector<float> parts;
+  for (const uint8_t known : mask.known) parts.push_back(known ? 0.0f : 1.0f);
+  missing.values = std::move(parts);
+  missing.from = name_;
   DataOptions steps = steps_;
-  steps.colour = "keep";
-  const RawImages fitted = data::fit(std::move(raw), steps);
-  // The filter's weights are positive, so the sum is 0 exactly where no hidden pixel has a part.
-  std::vector<uint8_t> out;
-  for (const float part : std::get<std::vector<float>>(fitted.values)) out.push_back(part > 0 ? 1 : 0);
+  steps.colour = Colour::keep;
+  const RawImages fitted = data::fit(std::move(missing), steps);
+  // The filter's weights are positive, so the sum is 0 exactly where no missing pixel has a part.
+  image::Mask out{fitted.shape, {}};
+  for (const float part : std::get<std::vector<float>>(fitted.values)) out.known.push_back(part > 0 ? 0 : 1);
   return out;
 }
 
-bool Fitting::covers(std::span<const uint8_t> hidden) const {
+bool Fitting::covers(const image::Mask& mask) const {
   const int64_t left = (picture_.width - cropped_.width) / 2, top = (picture_.height - cropped_.height) / 2;
   for (int64_t y = 0; y < picture_.height; ++y)
     for (int64_t x = 0; x < picture_.width; ++x) {
       const bool inside = x >= left && x < left + cropped_.width && y >= top && y < top + cropped_.height;
-      if (!inside && hidden[static_cast<size_t>(y * picture_.width + x)]) return false;
+      if (!inside && !mask.at(0, 0, y, x)) return false;
     }
   return true;
 }
 
-image::Image Fitting::coloured(const image::Image& picture) const {
+image::Image Fitting::coloured(const image::Picture& picture) const {
   check_picture(picture);
-  return network_.c == 1 ? image::to_grey(picture) : image::to_rgb(picture);
+  DataOptions only_colour;
+  only_colour.pad = 0;
+  only_colour.colour = network_.c == 1 ? Colour::grey : Colour::rgb;
+  RawImages raw = data::fit(raw_image(picture, name_), only_colour);
+  return image::to_image(image::Picture{raw.shape, std::move(raw.values)});
 }
 
-image::Image Fitting::put_back(std::span<const float> result, const image::Image& picture) const {
+image::Image Fitting::put_back(std::span<const float> result, const image::Picture& picture) const {
   image::Image out = coloured(picture);
   Tensor middle({1, network_.c, resized_.height, resized_.width});
   Tensor part({1, network_.c, cropped_.height, cropped_.width});
   for (int64_t c = 0; c < network_.c; ++c) {
-    const image::Raster<const float> plane{result.data() + c * network_.h * network_.w, network_.w, network_.h, 1};
+    const image::Raster<const float> plane{result.data() + c * network_.h * network_.w, network_.w,
+                                           network_.h, 1};
     float* inner = middle.data() + c * resized_.height * resized_.width;
     float* outer = part.data() + c * cropped_.height * cropped_.width;
     image::copy_centred<float>(plane, {inner, resized_.width, resized_.height, 1});
@@ -123,7 +115,7 @@ image::Image Fitting::put_back(std::span<const float> result, const image::Image
   }
   const image::Image piece = image::to_image(part);
   image::copy_centred<uint8_t>({piece.pixels.data(), piece.width, piece.height, piece.channels},
-                        {out.pixels.data(), out.width, out.height, out.channels});
+                               {out.pixels.data(), out.width, out.height, out.channels});
   return out;
 }
 

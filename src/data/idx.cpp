@@ -1,5 +1,7 @@
 // MNIST's idx files, plain or gzip: big-endian header (magic, extents), then bytes. The labels are read from
 // the file beside the images when there is one.
+#include "data/idx.h"
+
 #include <zlib.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <optional>
 
 #include "core/error.h"
-#include "data/source.h"
 
 namespace mdsm::data {
 namespace {
@@ -114,7 +115,7 @@ fs::path images_file(const SourceRequest& request) {
   const std::string stem = request.test() ? "t10k-images" : "train-images";
   if (const auto path = find_idx(request.path, stem, "idx3")) return *path;
   fail(fmt::format("put {}-idx3-ubyte or {}-idx3-ubyte.gz there", stem, stem),
-       "{}: no {} images in this folder", request.path.string(), request.options.split);
+       "{}: no {} images in this folder", request.path.string(), request.split());
 }
 
 std::optional<fs::path> labels_file(const fs::path& images) {
@@ -122,6 +123,16 @@ std::optional<fs::path> labels_file(const fs::path& images) {
   const size_t at = name.find("images");
   if (at == std::string::npos) return std::nullopt;
   return find_idx(images.parent_path(), name.substr(0, at) + "labels", "idx1");
+}
+
+// The first bytes decide what the name leaves open; zlib reads plain files as they are.
+bool has_idx_magic(const fs::path& path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (!file) return false;
+  uint8_t magic[4] = {1, 1, 1, 1};
+  const int got = gzread(file, magic, sizeof magic);
+  gzclose(file);
+  return got == 4 && magic[0] == 0 && magic[1] == 0 && magic[2] == 8 && magic[3] == 3;
 }
 
 }  // namespace
@@ -139,7 +150,7 @@ RawImages read_idx_unfitted(const SourceRequest& request) {
   raw.shape = {images.extents[0], 1, images.extents[1], images.extents[2]};
   raw.values = std::move(images.values);
   raw.from = path.string();
-  if (fs::is_directory(request.path)) raw.part = request.options.split;
+  if (fs::is_directory(request.path)) raw.part = request.split();
   if (const auto beside = labels_file(path)) {
     const IdxFile labels = read_idx_file(*beside, 1, request.options.limit);
     if (labels.extents[0] != raw.shape.n)
@@ -152,5 +163,17 @@ RawImages read_idx_unfitted(const SourceRequest& request) {
 }
 
 RawImages read_idx(const SourceRequest& request) { return fit(read_idx_unfitted(request), request.options); }
+
+Source idx_source() {
+  return {.name = "idx",
+          .what = "images in one file of MNIST's format",
+          .files = "an idx file",
+          .recognises =
+              [](const fs::path& path) {
+                return !is_folder(path) &&
+                       (path.filename().string().find("idx3") != std::string::npos || has_idx_magic(path));
+              },
+          .read = read_idx};
+}
 
 }  // namespace mdsm::data

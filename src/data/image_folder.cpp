@@ -1,6 +1,8 @@
 // A folder of PNG and JPEG files, read recursively in the order of their names. Sub-folders train and test
 // are the splits; root/class/* gives labels. Links to folders are not followed, and names that start with a
 // dot are passed over.
+#include "data/image_folder.h"
+
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -9,7 +11,6 @@
 #include "core/progress.h"
 #include "core/threads.h"
 #include "data/source.h"
-#include "image/image.h"
 
 namespace mdsm::data {
 namespace {
@@ -17,11 +18,11 @@ namespace {
 fs::path split_root(const SourceRequest& request) {
   const fs::path& root = request.path;
   if (!fs::is_directory(root / "train") && !fs::is_directory(root / "test")) return root;
-  const fs::path chosen = root / request.options.split;
+  const fs::path chosen = root / request.split();
   if (!fs::is_directory(chosen))
     fail(fmt::format("add it, or name {} itself to use it for both",
                      (root / (request.test() ? "train" : "test")).string()),
-         "{}: has no sub-folder {}", root.string(), request.options.split);
+         "{}: has no sub-folder {}", root.string(), request.split());
   return chosen;
 }
 
@@ -42,17 +43,7 @@ void label_by_folder(RawImages& raw, const std::vector<fs::path>& files) {
 // One image, fitted on its own; the padding of 28 to 32 pixels waits until all are known to be of one size.
 RawImages read_one(const fs::path& path, DataOptions options) {
   if (options.pad < 0) options.pad = 0;
-  const image::Image image = image::read_image(path);
-  RawImages raw;
-  raw.shape = {1, image.channels, image.height, image.width};
-  raw.from = path.string();
-  std::vector<uint8_t> planes(image.pixels.size());
-  const int64_t plane = image.width * image.height;
-  for (int64_t p = 0; p < plane; ++p)
-    for (int64_t c = 0; c < image.channels; ++c)
-      planes[static_cast<size_t>(c * plane + p)] = image.pixels[static_cast<size_t>(p * image.channels + c)];
-  raw.values = std::move(planes);
-  return fit(std::move(raw), options);
+  return fit(raw_image(image::to_picture(image::read_image(path)), path.string()), options);
 }
 
 void check_same(const Shape& first, const Shape& shape, const std::string& first_name,
@@ -92,6 +83,8 @@ bool is_image_name(const fs::path& file) {
   return end == ".png" || end == ".jpg" || end == ".jpeg";
 }
 
+namespace {
+
 RawImages read_folder(const SourceRequest& request) {
   const bool single = !fs::is_directory(request.path);
   const fs::path root = single ? request.path.parent_path() : split_root(request);
@@ -100,7 +93,7 @@ RawImages read_folder(const SourceRequest& request) {
     fail("name a folder with .png, .jpg or .jpeg files", "{}: no images in this folder", root.string());
   RawImages raw;
   raw.from = single ? request.path.string() : root.string();
-  if (!single && root != request.path) raw.part = request.options.split;
+  if (!single && root != request.path) raw.part = request.split();
   label_by_folder(raw, files);
   files.resize(static_cast<size_t>(request.limited(static_cast<int64_t>(files.size()))));
   raw.labels.resize(raw.labels.empty() ? 0 : files.size());
@@ -125,6 +118,16 @@ RawImages read_folder(const SourceRequest& request) {
   DataOptions rest;  // only the automatic padding is left to do
   rest.pad = request.options.pad;
   return fit(std::move(raw), rest);
+}
+
+}  // namespace
+
+Source image_folder_source() {
+  return {.name = "images",
+          .what = "PNG and JPEG files",
+          .files = "a folder of PNG/JPEG (FOLDER/CLASS/*, FOLDER/train and FOLDER/test)",
+          .recognises = [](const fs::path& path) { return is_folder(path) || is_image_name(path); },
+          .read = read_folder};
 }
 
 }  // namespace mdsm::data

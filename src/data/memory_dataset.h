@@ -18,6 +18,7 @@ class MemoryDataset : public Dataset {
   int label(int64_t index) const override;
   std::vector<std::string> class_names() const override { return images_.classes; }
   std::string part() const override { return images_.part; }
+  bool eight_bit() const override { return std::holds_alternative<std::vector<uint8_t>>(images_.values); }
   std::string description() const override { return description_; }
 
  private:

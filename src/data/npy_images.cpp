@@ -1,7 +1,7 @@
 // Images in one .npy array: uint8, or floats in [0,1]; N,H,W or N,C,H,W or N,H,W,C.
 #include "core/error.h"
-#include "io/npy.h"
 #include "data/source.h"
+#include "io/npy.h"
 
 namespace mdsm::data {
 namespace {
@@ -38,8 +38,6 @@ void check_range(const std::vector<float>& values, const Shape& s, const std::st
            name, static_cast<int64_t>(i) / s.per_image(), values[i]);
 }
 
-}  // namespace
-
 RawImages read_npy_images(const SourceRequest& request) {
   const std::string name = request.path.string();
   io::NpyArray array = io::read_npy(request.path);
@@ -58,6 +56,16 @@ RawImages read_npy_images(const SourceRequest& request) {
     check_range(*floats, raw.shape, name);
   raw.values = std::move(array.values);
   return fit(std::move(raw), request.options);
+}
+
+}  // namespace
+
+Source npy_source() {
+  return {.name = "npy",
+          .what = "images in one array",
+          .files = "an .npy array",
+          .recognises = [](const fs::path& path) { return !is_folder(path) && ends_with(path, {".npy"}); },
+          .read = read_npy_images};
 }
 
 }  // namespace mdsm::data

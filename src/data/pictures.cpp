@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/error.h"
-#include "data/source.h"
+#include "data/image_folder.h"
 
 namespace mdsm::data {
 namespace {
@@ -54,7 +54,7 @@ Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit) {
     pictures.labels.resize(static_cast<size_t>(limit));
   }
   check_different(pictures);
-  pictures.read = [files](size_t i) { return image::read_image((*files)[i]); };
+  pictures.read = [files](size_t i) { return image::to_picture(image::read_image((*files)[i])); };
   return pictures;
 }
 
@@ -65,13 +65,14 @@ Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& 
          options.source, shape.c);
   Pictures pictures;
   for (int64_t i = 0; i < dataset->size(); ++i) {
-    pictures.names.push_back(fmt::format("{}-{}-{:05}", short_name(options.source), options.split, i));
+    pictures.names.push_back(
+        fmt::format("{}-{}-{:05}", short_name(options.source), to_string(options.split), i));
     pictures.labels.push_back(fmt::format("{} image {}", options.source, i));
   }
   pictures.read = [dataset, shape](size_t i) {
     Tensor one(shape);
     dataset->read(static_cast<int64_t>(i), one.values());
-    return image::to_image(one);
+    return dataset->eight_bit() ? image::to_picture(image::to_image(one)) : image::to_picture(one);
   };
   return pictures;
 }

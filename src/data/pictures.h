@@ -8,14 +8,14 @@
 
 #include "core/files.h"
 #include "data/dataset.h"
-#include "image/image.h"
+#include "image/picture.h"
 
 namespace mdsm::data {
 
 struct Pictures {
   std::vector<fs::path> names;      // for outputs: relative, without extension, all different
   std::vector<std::string> labels;  // for messages: where each comes from
-  std::function<image::Image(size_t)> read;
+  std::function<image::Picture(size_t)> read;
 
   size_t size() const { return names.size(); }
 };
@@ -24,7 +24,7 @@ struct Pictures {
 // only the first so many; 0 = all.
 Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit = 0);
 
-// The images of a data set (1 or 3 channels) as 8-bit pictures, named by the set and their number.
+// The images of a data set (1 or 3 channels), named by the set and their number. Floats stay floats.
 Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& options);
 
 }  // namespace mdsm::data

@@ -1,58 +1,66 @@
-// What a source of images hands to open_dataset(), and the readers: one function and one file per format.
-// Internal to src/data. A reader returns images that are already fitted (crop, resize, pad, colour).
+// What a source of images is: a row that says how it is named, found and read. For those who write one: a
+// file of its own with a function that returns the row, and its name in the list of sources.cpp; or, in a
+// program of one's own, sources().add(row).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "core/files.h"
 #include "data/dataset.h"
+#include "image/picture.h"
 
 namespace mdsm::data {
 
 struct RawImages {
-  Shape shape;                                                    // n images
-  std::variant<std::vector<uint8_t>, std::vector<float>> values;  // N,C,H,W
-  std::vector<int32_t> labels;                                    // one per image, or none at all
+  Shape shape;                       // n images
+  image::PixelValues values;         // N,C,H,W; bytes, or floats in [0,1]
+  std::vector<int32_t> labels;       // one per image, or none at all
   std::vector<std::string> classes;  // names of the labels 0, 1, ...; may be empty
   std::string from;                  // the file or folder it was read from
   std::string part;                  // train or test; empty where the source has no parts
 };
 
 struct SourceRequest {
-  fs::path path;  // a file or a folder, existing
+  fs::path path;  // a file or a folder, existing; empty for a source without files
   DataOptions options;
 
-  bool test() const { return options.split == "test"; }
+  bool test() const { return options.split == Split::test; }
+  std::string split() const { return to_string(options.split); }
   int64_t limited(int64_t count) const {
     return options.limit > 0 && options.limit < count ? options.limit : count;
   }
 };
 
-RawImages read_idx(const SourceRequest& request);            // MNIST's format, plain or gzip
-RawImages read_cifar10(const SourceRequest& request);        // .bin, a folder of them, or a tar archive
-RawImages read_svhn(const SourceRequest& request);           // *_32x32.mat or a folder with them
-RawImages read_folder(const SourceRequest& request);         // PNG and JPEG, recursively; or one image file
-RawImages read_npy_images(const SourceRequest& request);     // .npy
-RawImages read_stacked_mnist(const SourceRequest& request);  // three digits as three channels
+struct Source {
+  std::string name;           // as in --data NAME and NAME:PATH
+  std::string what{};         // one line about its content
+  std::string how_to_get{};   // for messages and `mdsm data --list`
+  std::string folder{};       // its folder's name in the search folders; empty where it is not found by name
+  std::string files{};        // what it is recognised by, for people: "an .npy array"
+  bool only_by_name = false;  // its files look like those of another source
+  // Whether a file or folder is one of this source. Without it the source has no files and is made by read().
+  std::function<bool(const fs::path&)> recognises{};
+  // The images, fitted (crop, resize, pad, colour: see fit()) and limited as asked for.
+  std::function<RawImages(const SourceRequest&)> read{};
+  std::vector<std::string> classes{};  // names of the labels, where the files do not tell
 
-// Images of an idx source before fitting, for sources made from others.
-RawImages read_idx_unfitted(const SourceRequest& request);
+  bool has_files() const { return static_cast<bool>(recognises); }
+  // A mere format has files that only a path leads to.
+  bool has_name() const { return !folder.empty() || !has_files(); }
+};
+
+// One picture as a source of its own; `from` is for messages.
+RawImages raw_image(image::Picture picture, std::string from);
 
 // Applies crop, resize, pad and colour to every image.
 RawImages fit(RawImages images, const DataOptions& options);
 
-// True where the folder holds files of the format, so that a bare path can be told apart.
-bool is_idx_folder(const fs::path& folder);
-bool is_cifar10_folder(const fs::path& folder);
-bool is_svhn_folder(const fs::path& folder);
-bool is_image_name(const fs::path& file);
-// PNG and JPEG files below a folder, in the order of their names, relative to it.
-std::vector<fs::path> image_files(const fs::path& root);
-
-// 0 .. 9 as names.
-std::vector<std::string> digit_names();
+// For recognises(): these never throw.
+bool is_folder(const fs::path& path);
+// Whether the path ends with one of these, as ".npy", and has more before it.
+bool ends_with(const fs::path& path, std::initializer_list<std::string_view> ends);
 
 }  // namespace mdsm::data

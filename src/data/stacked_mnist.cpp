@@ -1,10 +1,11 @@
-// Stacked MNIST: image i shows three digits drawn by chance, one per channel, and counts as class 100a+10b+c.
+// Stacked MNIST: image i shows three digits drawn at random, one per channel, and counts as class 100a+10b+c.
 // 1,000 modes whose coverage can be counted.
 #include "core/random.h"
 #include "core/threads.h"
-#include "data/source.h"
+#include "data/idx.h"
 
 namespace mdsm::data {
+namespace {
 
 RawImages read_stacked_mnist(const SourceRequest& request) {
   SourceRequest whole = request;
@@ -34,6 +35,18 @@ RawImages read_stacked_mnist(const SourceRequest& request) {
   });
   raw.values = std::move(values);
   return fit(std::move(raw), request.options);
+}
+
+}  // namespace
+
+Source stacked_mnist_source() {
+  return {.name = "stacked-mnist",
+          .what = "three random MNIST digits as three channels, 1,000 classes",
+          .how_to_get = "get mnist",
+          .folder = "mnist",
+          .only_by_name = true,
+          .recognises = is_idx_folder,
+          .read = read_stacked_mnist};
 }
 
 }  // namespace mdsm::data

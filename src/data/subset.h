@@ -19,6 +19,7 @@ class Subset : public Dataset {
   std::vector<std::string> class_names() const override { return whole_->class_names(); }
   std::string part() const override { return whole_->part(); }
   int64_t source_index(int64_t index) const override { return whole_->source_index(inner(index)); }
+  bool eight_bit() const override { return whole_->eight_bit(); }
   std::string description() const override { return note_ + whole_->description(); }
 
  private:
@@ -32,7 +33,7 @@ class Subset : public Dataset {
 // `count` of the images, drawn without replacement; the same seed draws the same ones.
 Subset random_subset(std::shared_ptr<const Dataset> whole, int64_t count, uint64_t seed);
 
-// All images in two parts, the second a share (0 to 1, but at least one image in either) drawn by chance.
+// All images in two parts, the second a share (0 to 1, but at least one image in either) drawn at random.
 struct HeldOut {
   std::shared_ptr<const Dataset> rest, held_out;
 };

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "data/idx.h"
 #include "data/source.h"
 
 namespace mdsm::data {
@@ -144,14 +145,12 @@ std::vector<int32_t> read_labels(mat_t* mat, int64_t images, int64_t wanted, con
 
 fs::path file_of(const SourceRequest& request) {
   if (!fs::is_directory(request.path)) return request.path;
-  const fs::path path = request.path / (request.options.split + "_32x32.mat");
+  const fs::path path = request.path / (request.split() + "_32x32.mat");
   if (!fs::is_regular_file(path))
     fail("put it there, or name the .mat file itself", "{}: has no {}", request.path.string(),
          path.filename().string());
   return path;
 }
-
-}  // namespace
 
 bool is_svhn_folder(const fs::path& folder) {
   std::error_code error;
@@ -168,7 +167,7 @@ RawImages read_svhn(const SourceRequest& request) {
   if (!mat) fail("use another copy of the file", "{}: cannot be read as a MATLAB file", name);
   RawImages raw;
   raw.from = name;
-  if (fs::is_directory(request.path)) raw.part = request.options.split;
+  if (fs::is_directory(request.path)) raw.part = request.split();
   raw.classes = digit_names();
   {
     const Variable x = variable_info(mat.get(), "X", name);
@@ -180,6 +179,21 @@ RawImages read_svhn(const SourceRequest& request) {
     raw.labels = read_labels(mat.get(), images, raw.shape.n, name);
   }
   return fit(std::move(raw), request.options);
+}
+
+}  // namespace
+
+Source svhn_source() {
+  return {.name = "svhn",
+          .what = "99,289 RGB house number digits, 32x32, 10 classes",
+          .how_to_get = "put train_32x32.mat and test_32x32.mat there (format 2, cropped digits)",
+          .folder = "svhn",
+          .files = "SVHN .mat",
+          .recognises =
+              [](const fs::path& path) {
+                return is_folder(path) ? is_svhn_folder(path) : ends_with(path, {".mat"});
+              },
+          .read = read_svhn};
 }
 
 }  // namespace mdsm::data

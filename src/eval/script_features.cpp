@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "engine/registry/torch_loader.h"
 #include "eval/features.h"
-#include "image/image.h"
+#include "image/picture.h"
 
 namespace mdsm::eval {
 namespace {
@@ -57,12 +57,8 @@ class ScriptFeatures : public FeatureNetwork {
     if (options_.resize > 0) bytes = image::resize(bytes, options_.resize, options_.resize);
     shape.h = bytes.height;
     shape.w = bytes.width;
-    const int64_t plane = bytes.height * bytes.width;
-    const size_t at = pixels.size();
-    pixels.resize(at + static_cast<size_t>(3 * plane));
-    for (int64_t p = 0; p < plane; ++p)
-      for (int64_t c = 0; c < 3; ++c)
-        pixels[at + static_cast<size_t>(c * plane + p)] = bytes.pixels[static_cast<size_t>(p * 3 + c)];
+    const std::vector<uint8_t> planes = image::planes_of(bytes);
+    pixels.insert(pixels.end(), planes.begin(), planes.end());
   }
 
   void add(const engine::TorchScript::Output& out, int64_t n, FeatureSet& set) {

@@ -1,7 +1,7 @@
 #include "reproduce/variables.h"
 
 #include "core/error.h"
-#include "data/known_sets.h"
+#include "data/sources.h"
 
 namespace mdsm::reproduce {
 namespace {
@@ -23,21 +23,21 @@ fs::path run_folder(const fs::path& folder) {
 
 std::string data_source(const ReproduceOptions& options, const std::string& name) {
   if (const auto given = options.data.find(name); given != options.data.end()) return given->second;
-  const data::KnownSet* set = data::find_known_set(name);
+  const data::Source* set = data::sources().find(name);
   if (!set) return "";
-  if (set->files != name) {  // made from another set: from where that one is
-    const auto given = options.data.find(set->files);
-    const std::string prefix = set->files + ":";
+  if (set->folder != name) {  // made from another set: from where that one is
+    const auto given = options.data.find(set->folder);
+    const std::string prefix = set->folder + ":";
     if (given != options.data.end() && given->second.starts_with(prefix))
       return name + ":" + given->second.substr(prefix.size());
   }
-  return data::locate(*set) ? name : "";
+  return data::at_hand(*set) ? name : "";
 }
 
 std::string missing_data(const ReproduceOptions& options, const Recipe& recipe) {
   for (const std::string& name : recipe.data) {
     if (!data_source(options, name).empty()) continue;
-    const data::KnownSet* set = data::find_known_set(name);
+    const data::Source* set = data::sources().find(name);
     return fmt::format("no {} data; {}--data {}=SOURCE", name, set ? set->how_to_get + ", or " : "", name);
   }
   return "";

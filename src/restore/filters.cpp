@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "core/threads.h"
-#include "sample/checks.h"
 #include "restore/denoise.h"
+#include "sample/checks.h"
 
 namespace mdsm::restore {
 namespace {

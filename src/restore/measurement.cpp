@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "sample/checks.h"
 #include "restore/fourier.h"
+#include "sample/checks.h"
 
 namespace mdsm::restore {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/tensor.h"
+#include "image/mask.h"
 
 namespace mdsm::restore {
 
@@ -28,25 +29,13 @@ class LinearMeasurement {
   virtual void lift_one(int64_t i, const float* y, float* x, const Shape& image) const = 0;
 };
 
-// Which pixels are known. One mask for every image, or one for each.
-struct Mask {
-  Shape shape;                 // (1 or N, 1 or C, H, W); 1 means the same for all
-  std::vector<uint8_t> known;  // 1 known, 0 hidden
-
-  bool at(int64_t n, int64_t c, int64_t y, int64_t x) const;
-  double hidden_share() const;
-};
-// A rectangle of hidden pixels; usage error when it is empty or leaves the image.
-Mask box_mask(int64_t size, int64_t x, int64_t y, int64_t width, int64_t height);
-// Every pixel hidden with probability `share` in [0, 1], from the streams of the seeds (one mask each).
-Mask random_mask(int64_t size, double share, std::span<const uint64_t> seeds);
-// images with the hidden pixels replaced by 0.5, whatever they were (also NaN).
-Tensor hide(ConstTensorView images, const Mask& mask);
+// images with the missing pixels replaced by 0.5, whatever they were (also NaN).
+Tensor hide(ConstTensorView images, const image::Mask& mask);
 // Copies the known pixels of images to out.
-void show(ConstTensorView images, const Mask& mask, TensorView out);
+void show(ConstTensorView images, const image::Mask& mask, TensorView out);
 
-// Missing pixels: y is the image with hidden pixels at 0.5; M⁺y has 0 there.
-std::unique_ptr<LinearMeasurement> mask_measurement(Mask mask);
+// Missing pixels: y is the image with missing pixels at 0.5; M⁺y has 0 there.
+std::unique_ptr<LinearMeasurement> mask_measurement(image::Mask mask);
 // Super-resolution: y is the mean of every factor x factor block. Usage error unless factor divides the size.
 std::unique_ptr<LinearMeasurement> block_mean_measurement(int64_t factor);
 

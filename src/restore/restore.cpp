@@ -19,13 +19,15 @@ void check_images(const sample::Run& run, const Shape& shape, const char* what) 
                shape.text(), wanted.text());
 }
 
-// Known pixels of row, with fresh noise of level sigma on them; hidden ones stay as they are.
-void clamp(sample::Chains& chains, int64_t row, const Tensor& known, const Mask& mask, int64_t step, double sigma) {
+// Known pixels of row, with fresh noise of level sigma on them; missing ones stay as they are.
+void clamp(sample::Chains& chains, int64_t row, const Tensor& known, const image::Mask& mask, int64_t step,
+           double sigma) {
   const auto x = chains.x().image(row);
   const auto from = known.view().image(chains.index(row));
   std::vector<float> noise(x.size());
   if (sigma > 0)
-    sample::sample_stream(chains.seed(row), sample::Draw::clamped, static_cast<uint64_t>(step)).fill_normal(noise);
+    sample::sample_stream(chains.seed(row), sample::Draw::clamped, static_cast<uint64_t>(step))
+        .fill_normal(noise);
   const Shape& s = known.shape();
   size_t at = 0;
   for (int64_t c = 0; c < s.c; ++c)
@@ -37,8 +39,8 @@ void clamp(sample::Chains& chains, int64_t row, const Tensor& known, const Mask&
 
 }  // namespace
 
-sample::Samples restore(const sample::Run& run, const LinearMeasurement& measurement, ConstTensorView measured,
-                const sample::FastOptions& options) {
+sample::Samples restore(const sample::Run& run, const LinearMeasurement& measurement,
+                        ConstTensorView measured, const sample::FastOptions& options) {
   check_images(run, measured.shape, "the measured images");
   if (find_non_finite(measured.values()) >= 0) fail("check the images", "a measured value is not finite");
   measurement.measured_shape(measured.shape);  // says when the images do not fit
@@ -57,9 +59,10 @@ sample::Samples restore(const sample::Run& run, const LinearMeasurement& measure
       });
 }
 
-sample::Samples inpaint_fast(const sample::Run& run, ConstTensorView images, const Mask& mask, const sample::FastOptions& options) {
+sample::Samples inpaint_fast(const sample::Run& run, ConstTensorView images, const image::Mask& mask,
+                             const sample::FastOptions& options) {
   check_images(run, images.shape, "the images");
-  const Tensor known = hide(images, mask);  // from here on nothing can see the hidden pixels
+  const Tensor known = hide(images, mask);  // from here on nothing can see the missing pixels
   const auto measurement = mask_measurement(mask);
   const Tensor measured = measurement->lift(known, known.shape());
   sample::Samples samples = restore(run, *measurement, measured, options);
@@ -67,12 +70,13 @@ sample::Samples inpaint_fast(const sample::Run& run, ConstTensorView images, con
   return samples;
 }
 
-sample::Samples inpaint_annealed(const sample::Run& run, ConstTensorView images, const Mask& mask,
-                         std::span<const double> temperatures, const sample::LangevinOptions& options) {
+sample::Samples inpaint_annealed(const sample::Run& run, ConstTensorView images, const image::Mask& mask,
+                                 std::span<const double> temperatures,
+                                 const sample::LangevinOptions& options) {
   check_images(run, images.shape, "the images");
   sample::check_temperatures(temperatures);
   sample::check_positive(options.eps, "eps");
-  const Tensor known = hide(images, mask);  // from here on nothing can see the hidden pixels
+  const Tensor known = hide(images, mask);  // from here on nothing can see the missing pixels
   sample::Chains chains(run, 1, "use a smaller --eps");
   const int64_t steps = static_cast<int64_t>(temperatures.size());
   const float factor = static_cast<float>(-options.eps * options.eps / 2);
@@ -93,8 +97,9 @@ sample::Samples inpaint_annealed(const sample::Run& run, ConstTensorView images,
     // All pixels move; the known ones are put back before the next gradient.
     const float scale = static_cast<float>(options.eps * std::sqrt(t));
     chains.for_rows(step, [&](int64_t row) {
-      return sample::drift_and_diffuse(chains.x().image(row), chains.grad_x().image(row), factor, scale,
-                               sample::sample_stream(chains.seed(row), sample::Draw::step, static_cast<uint64_t>(step)));
+      return sample::drift_and_diffuse(
+          chains.x().image(row), chains.grad_x().image(row), factor, scale,
+          sample::sample_stream(chains.seed(row), sample::Draw::step, static_cast<uint64_t>(step)));
     });
   }
 }

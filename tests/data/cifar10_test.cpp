@@ -35,7 +35,7 @@ TEST(Cifar10, FolderArchiveAndSingleFile) {
   expect_train(*open_dataset(source((folder / "cifar-10-binary.tar.gz").string())));
   expect_train(*open_dataset(source("cifar10:" + folder.path().string())));  // the archive in that folder
   auto options = source((folder / "cifar-10-binary.tar.gz").string());
-  options.split = "test";
+  options.split = Split::test;
   const auto test = open_dataset(options);
   EXPECT_EQ(test->size(), 3);
   expect_made(*test, 0, 50);
@@ -67,7 +67,7 @@ TEST(Cifar10, BadFilesAreErrors) {
   files.pop_back();
   make_tar_gz(folder / "a.tar.gz", files);
   auto options = source((folder / "a.tar.gz").string());
-  options.split = "test";
+  options.split = Split::test;
   EXPECT_ERROR(open_dataset(options), "has no test_batch.bin");
   put(folder / "b.tar.gz", "not an archive at all");
   EXPECT_ERROR(open_dataset(source((folder / "b.tar.gz").string())), "damaged archive");

@@ -6,22 +6,26 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "data/hidden.h"
 
 namespace mdsm::data {
 namespace {
 
-image::Image picture(int64_t width, int64_t height, int64_t channels = 1) {
+image::Image some_image(int64_t width, int64_t height, int64_t channels = 1) {
   image::Image image = image::make_image(width, height, channels);
   for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<uint8_t>(i * 37 + i / 5);
   return image;
 }
 
+image::Picture picture(int64_t width, int64_t height, int64_t channels = 1) {
+  return image::to_picture(some_image(width, height, channels));
+}
+
 constexpr Shape kNetwork{1, 1, 16, 16};
 
-std::string message(const image::Image& image, const DataOptions& options, const Shape& network = kNetwork) {
+std::string message(const image::Picture& image, const DataOptions& options,
+                    const Shape& network = kNetwork) {
   try {
-    const Fitting fitting(image, network, options, "cat.png");
+    const Fitting fitting(image.shape, network, options, "cat.png");
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
@@ -31,21 +35,23 @@ std::string message(const image::Image& image, const DataOptions& options, const
 
 TEST(Fitting, WithoutResizingNothingIsLost) {
   for (const auto& [width, height] : {std::pair<int64_t, int64_t>{16, 16}, {9, 12}, {16, 1}, {3, 16}}) {
-    const image::Image image = picture(width, height);
-    const Fitting fitting(image, kNetwork, {}, "cat.png");
+    const image::Picture image = picture(width, height);
+    const Fitting fitting(image.shape, kNetwork, {}, "cat.png");
     const std::vector<float> fitted = fitting.fit(image);
     ASSERT_EQ(fitted.size(), 256u);
-    EXPECT_EQ(fitting.put_back(fitted, image).pixels, image.pixels) << width << "x" << height;
+    EXPECT_EQ(fitting.put_back(fitted, image).pixels, some_image(width, height).pixels)
+        << width << "x" << height;
   }
 }
 
 TEST(Fitting, ACropLeavesTheRestAlone) {
-  const image::Image image = picture(30, 20, 3);
+  const image::Image image = some_image(30, 20, 3);
+  const image::Picture given = image::to_picture(image);
   DataOptions options;
   options.crop = 10;
-  const Fitting fitting(image, {1, 3, 16, 16}, options, "cat.png");
+  const Fitting fitting(given.shape, {1, 3, 16, 16}, options, "cat.png");
   const std::vector<float> white(3 * 256, 1.0f);
-  const image::Image back = fitting.put_back(white, image);
+  const image::Image back = fitting.put_back(white, given);
   for (int64_t y = 0; y < 20; ++y)
     for (int64_t x = 0; x < 30; ++x) {
       const bool inside = x >= 10 && x < 20 && y >= 5 && y < 15;
@@ -56,21 +62,22 @@ TEST(Fitting, ACropLeavesTheRestAlone) {
 }
 
 TEST(Fitting, LargePicturesAreResizedAndKeepTheirSize) {
-  image::Image image = image::make_image(64, 48, 1, 200);
-  const Fitting fitting(image, kNetwork, {}, "cat.png");
-  const std::vector<float> fitted = fitting.fit(image);
+  const image::Image image = image::make_image(64, 48, 1, 200);
+  const image::Picture given = image::to_picture(image);
+  const Fitting fitting(given.shape, kNetwork, {}, "cat.png");
+  const std::vector<float> fitted = fitting.fit(given);
   for (const float value : fitted) ASSERT_FLOAT_EQ(value, 200.0f / 255);
-  const image::Image back = fitting.put_back(fitted, image);
+  const image::Image back = fitting.put_back(fitted, given);
   EXPECT_EQ(back.pixels, image.pixels);
   EXPECT_EQ(fitting.text(), "64x48, resized to 16x16");
 }
 
 TEST(Fitting, ColoursFollowTheNetwork) {
-  const image::Image image = picture(16, 16, 3);
+  const image::Picture image = picture(16, 16, 3);
   DataOptions options;
-  options.colour = "grey";
-  const Fitting fitting(image, kNetwork, options, "cat.png");
-  EXPECT_EQ(fitting.put_back(fitting.fit(image), image).pixels, image::to_grey(image).pixels);
+  options.colour = Colour::grey;
+  const Fitting fitting(image.shape, kNetwork, options, "cat.png");
+  EXPECT_EQ(fitting.put_back(fitting.fit(image), image).pixels, image::to_grey(some_image(16, 16, 3)).pixels);
   EXPECT_NE(message(image, {}).find("cat.png: 3 channels, but the model takes 1; use --colour grey"),
             std::string::npos);
   EXPECT_NE(message(picture(16, 16), {}, {1, 3, 16, 16}).find("--colour rgb"), std::string::npos);
@@ -78,10 +85,11 @@ TEST(Fitting, ColoursFollowTheNetwork) {
 
 TEST(Fitting, OnePictureIsNotTakenApart) {
   DataOptions options;
-  options.colour = "apart";
+  options.colour = Colour::apart;
   for (const int64_t channels : {1, 3}) {
-    const image::Image image = picture(16, 16, channels);
-    EXPECT_THROW(Fitting(image, {1, channels, 16, 16}, options, "cat.png").fit(image), Error) << channels;
+    const image::Picture image = picture(16, 16, channels);
+    EXPECT_THROW(Fitting(image.shape, {1, channels, 16, 16}, options, "cat.png").fit(image), Error)
+        << channels;
   }
 }
 
@@ -100,68 +108,50 @@ TEST(Fitting, OptionsThatLeadElsewhereAreRefused) {
   EXPECT_NE(message(picture(16, 16), options).find("cannot be padded to 8"), std::string::npos);
 }
 
-// Whatever the hidden pixels hold, a network's pixel that counts as known is the same.
-TEST(Fitting, KnownPixelsDoNotDependOnHiddenOnes) {
+// Whatever the missing pixels hold, a network's pixel that counts as known is the same.
+TEST(Fitting, KnownPixelsDoNotDependOnMissingOnes) {
   for (const auto& [width, height, crop] : {std::tuple<int64_t, int64_t, int64_t>{16, 16, 0},
                                             {40, 24, 0},
                                             {17, 17, 0},
                                             {30, 30, 20},
                                             {7, 9, 0},
                                             {300, 33, 0}}) {
-    image::Image one = picture(width, height), other = one;
+    image::Picture one = picture(width, height), other = one;
     DataOptions options;
     options.crop = crop;
-    const Fitting fitting(one, kNetwork, options, "cat.png");
-    const HiddenPixels hidden =
-        hidden_by_box({width / 2 - 2, height / 2 - 2, 3, 4}, width, height, "cat.png");
-    for (size_t i = 0; i < hidden.size(); ++i)
-      if (hidden[i]) other.pixels[i] = static_cast<uint8_t>(~other.pixels[i]);
-    const std::vector<uint8_t> fitted = fitting.fit_hidden(hidden);
+    const Fitting fitting(one.shape, kNetwork, options, "cat.png");
+    const image::Mask mask = image::box_mask({width / 2 - 2, height / 2 - 2, 3, 4}, width, height, "cat.png");
+    auto& pixels = std::get<std::vector<uint8_t>>(other.values);
+    for (size_t i = 0; i < pixels.size(); ++i)
+      if (!mask.known[i]) pixels[i] = static_cast<uint8_t>(~pixels[i]);
+    const image::Mask fitted = fitting.fit(mask);
     const std::vector<float> a = fitting.fit(one), b = fitting.fit(other);
-    int64_t hidden_count = 0;
-    for (size_t i = 0; i < fitted.size(); ++i) {
-      hidden_count += fitted[i];
-      if (!fitted[i]) {
+    ASSERT_EQ(fitted.shape, kNetwork);
+    for (size_t i = 0; i < fitted.known.size(); ++i) {
+      if (fitted.known[i]) {
         ASSERT_EQ(a[i], b[i]) << width << "x" << height << " at " << i;
       }
     }
-    EXPECT_GT(hidden_count, 0);
-    EXPECT_LT(hidden_count, 256);
+    EXPECT_GT(fitted.missing_share(), 0);
+    EXPECT_LT(fitted.missing_share(), 1);
     EXPECT_NE(a, b);
-    blacken(one, hidden);
-    blacken(other, hidden);
+    image::blacken(one, mask);
+    image::blacken(other, mask);
     EXPECT_EQ(fitting.fit(one), fitting.fit(other));
-    EXPECT_TRUE(fitting.covers(hidden));
-    HiddenPixels corner(hidden.size());
-    corner[0] = 1;
-    EXPECT_EQ(fitting.covers(corner), crop == 0);
+    EXPECT_TRUE(fitting.covers(mask));
+    EXPECT_EQ(fitting.covers(image::box_mask({0, 0, 1, 1}, width, height, "cat.png")), crop == 0);
   }
 }
 
-TEST(Hidden, BoxesAndMasks) {
-  const HiddenPixels hidden = hidden_by_box(parse_box("1,2,3,1", "--box"), 5, 4, "cat.png");
-  for (size_t i = 0; i < hidden.size(); ++i) EXPECT_EQ(hidden[i], i >= 11 && i < 14 ? 1 : 0);
-  image::Image mask = image::make_image(5, 4, 3);
-  for (size_t i = 11; i < 14; ++i)
-    std::fill_n(mask.pixels.begin() + static_cast<int64_t>(3 * i), 3, uint8_t{255});
-  EXPECT_EQ(hidden_by_mask(mask, "mask.png", 5, 4, "cat.png"), hidden);
-  EXPECT_THROW(hidden_by_mask(mask, "mask.png", 4, 5, "cat.png"), Error);
-  EXPECT_THROW(hidden_by_mask(image::make_image(5, 4, 1), "mask.png", 5, 4, "cat.png"), Error);
-  for (const char* text : {"", "1,2,3", "1,2,3,4,5", "a,0,1,1", "-1,0,1,1", "0,0,0,1", "1,1,1,1 "})
-    EXPECT_THROW(parse_box(text, "--box"), Error) << text;
-  for (const PixelBox& box : {PixelBox{3, 0, 3, 1}, {0, 3, 1, 2}, {5, 0, 1, 1}, {0, 0, INT64_MAX, 1}})
-    EXPECT_THROW(hidden_by_box(box, 5, 4, "cat.png"), Error);
-}
-
-TEST(Hidden, ChanceHidesTheShareAndRepeatsItself) {
-  const HiddenPixels one = hidden_by_chance(0.3, 7, 0, 200, 100);
-  EXPECT_EQ(one, hidden_by_chance(0.3, 7, 0, 200, 100));
-  EXPECT_NE(one, hidden_by_chance(0.3, 7, 1, 200, 100));
-  EXPECT_NE(one, hidden_by_chance(0.3, 8, 0, 200, 100));
-  const auto count = static_cast<double>(std::ranges::count(one, 1));
-  EXPECT_NEAR(count / 20000, 0.3, 0.015);  // 4.6 standard deviations
-  const HiddenPixels all = hidden_by_chance(1, 0, 0, 9, 9);
-  EXPECT_EQ(std::ranges::count(all, 1), 81);
+TEST(Fitting, FloatsAreNotRounded) {
+  Tensor values({1, 1, 12, 16});
+  for (size_t i = 0; i < values.values().size(); ++i)
+    values.values()[i] = (static_cast<float>(i) + 0.37f) / 255.0f;
+  const image::Picture image = image::to_picture(values);
+  const Fitting fitting(image.shape, kNetwork, {}, "x.npy");
+  const std::vector<float> fitted = fitting.fit(image);  // padded by two rows above and below
+  for (size_t i = 0; i < 12 * 16; ++i) ASSERT_EQ(fitted[i + 2 * 16], values.values()[i]);
+  EXPECT_EQ(fitting.coloured(image).pixels, image::to_image(values).pixels);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(Idx, ReadsImagesAndLabelsOfBothSplits) {
   }
   EXPECT_EQ(train->class_names()[7], "7");
   auto options = source(folder.path().string());  // a bare path is recognised
-  options.split = "test";
+  options.split = Split::test;
   EXPECT_EQ(open_dataset(options)->size(), 5);
   options.limit = 3;
   EXPECT_EQ(open_dataset(options)->size(), 3);
@@ -79,7 +79,7 @@ TEST(Idx, BadFilesAreErrors) {
   put(folder / "train-labels-idx1-ubyte", idx_labels(2));
   EXPECT_ERROR(read(good), "2 labels for 3 images");
   auto options = source("mnist:" + folder.path().string());
-  options.split = "test";
+  options.split = Split::test;
   EXPECT_ERROR(open_dataset(options), "no test images");
 }
 
@@ -102,7 +102,7 @@ TEST(Idx, FashionMnistOfDebian) {
   if (!fs::exists("/usr/share/datasets/fashion-mnist"))
     GTEST_SKIP() << "Debian's package dataset-fashion-mnist is not installed";
   auto options = source("fashion-mnist:/usr/share/datasets/fashion-mnist");
-  options.split = "test";
+  options.split = Split::test;
   options.pad = -1;
   const auto set = open_dataset(options);
   EXPECT_EQ(set->size(), 10000);

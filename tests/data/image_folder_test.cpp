@@ -77,7 +77,7 @@ TEST(ImageFolder, ClassFoldersAndSplits) {
   }
   options.limit = 2;
   EXPECT_EQ(open_dataset(options)->size(), 2);
-  options.split = "test";
+  options.split = Split::test;
   expect_made(*open_dataset(options), 0, 7);
   fs::remove_all(folder / "test");
   EXPECT_ERROR(open_dataset(options), "has no sub-folder test");
@@ -110,9 +110,9 @@ TEST(ImageFolder, UnequalImagesNeedFitting) {
   EXPECT_EQ(read_all(*set, 0)[0], static_cast<float>(pixel(1, 0, 2, 1)) / 255.f);
   add(folder / "c.png", 3, 10, 10, 1);
   EXPECT_ERROR(open_dataset(options), "--colour");
-  options.colour = "rgb";
+  options.colour = Colour::rgb;
   EXPECT_EQ(open_dataset(options)->image_shape().c, 3);
-  options.colour = "grey";
+  options.colour = Colour::grey;
   EXPECT_EQ(open_dataset(options)->image_shape().c, 1);
   options.crop = 11;
   EXPECT_ERROR(open_dataset(options), "cannot be cropped to 11");

@@ -1,12 +1,12 @@
-// Which part of a source was read, and subsets drawn by chance.
+// Which part of a source was read, and random subsets.
 #include "data/subset.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "io/npy.h"
 #include "data/make_files.h"
+#include "io/npy.h"
 #include "temporary_folder.h"
 
 namespace mdsm::data {
@@ -14,7 +14,7 @@ namespace {
 
 std::string part_of(const fs::path& path, const char* split) {
   DataOptions options = source(path.string());
-  options.split = split;
+  options.split = from_name<Split>(split, "the split");
   return open_dataset(options)->part();
 }
 
@@ -42,7 +42,7 @@ DataOptions limited(const fs::path& path, int64_t limit, uint64_t seed, bool ran
   return options;
 }
 
-TEST(Subset, LimitByChanceDoesNotTakeTheFirst) {
+TEST(Subset, RandomLimitDoesNotTakeTheFirst) {
   const TemporaryFolder folder;
   make_idx_folder(folder / "idx", 100, 3);
   const auto set = open_dataset(limited(folder / "idx", 30, 1, true));

@@ -19,7 +19,7 @@ TEST(Svhn, ReadsColumnMajorImagesAndTenAsZero) {
     EXPECT_EQ(train->label(i), digit(i));
   }
   options.source = folder.path().string();
-  options.split = "test";
+  options.split = Split::test;
   const auto test = open_dataset(options);
   EXPECT_EQ(test->size(), 3);
   expect_made(*test, 2, 2);

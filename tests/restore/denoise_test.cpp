@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "moments.h"
+#include "sample/moments.h"
 
 namespace mdsm::restore {
 namespace {

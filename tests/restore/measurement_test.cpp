@@ -7,10 +7,15 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "io/npy.h"
 #include "restore/fourier.h"
+#include "restore/kernel_file.h"
+#include "restore/masks.h"
+#include "temporary_folder.h"
 
 namespace mdsm::restore {
 namespace {
+using namespace test;
 
 Tensor random_images(Shape shape, uint64_t seed) {
   Tensor x(shape);
@@ -49,8 +54,8 @@ void expect_projection(const LinearMeasurement& m, Shape shape) {
 
 TEST(Measurement, MasksProject) {
   const std::vector<uint64_t> seeds{1, 2, 3};
-  expect_projection(*mask_measurement(random_mask(16, 0.4, seeds)), {3, 3, 16, 16});
-  expect_projection(*mask_measurement(box_mask(16, 4, 5, 6, 7)), {2, 1, 16, 16});
+  expect_projection(*mask_measurement(random_masks(16, 0.4, seeds)), {3, 3, 16, 16});
+  expect_projection(*mask_measurement(box_mask(16, {4, 5, 6, 7})), {2, 1, 16, 16});
 }
 
 TEST(Measurement, BlockMeansProject) {
@@ -118,31 +123,22 @@ TEST(Measurement, FourierMatchesTheSumItStandsFor) {
   }
 }
 
-TEST(Mask, HidesWhatItSays) {
-  const Mask box = box_mask(8, 2, 3, 4, 1);
-  EXPECT_NEAR(box.hidden_share(), 4.0 / 64, 1e-12);
-  EXPECT_TRUE(box.at(0, 0, 3, 1));
-  EXPECT_FALSE(box.at(5, 2, 3, 2));
-  EXPECT_FALSE(box.at(0, 0, 3, 5));
-  EXPECT_TRUE(box.at(0, 0, 4, 2));
-  const std::vector<uint64_t> seeds{8, 9};
-  const Mask random = random_mask(32, 0.3, seeds);
-  EXPECT_NEAR(random.hidden_share(), 0.3, 5 * std::sqrt(0.21 / 2048));
-  const std::vector<uint64_t> second{9};
-  EXPECT_TRUE(std::equal(random.known.begin() + 1024, random.known.end(),
-                         random_mask(32, 0.3, second).known.begin()));
+TEST(Hide, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(hide(Tensor({1, 1, 16, 16}), box_mask(8, {0, 0, 1, 1})), Error);
+  EXPECT_THROW(hide(Tensor({1, 1, 8, 8}, NAN), box_mask(8, {0, 0, 1, 1})), Error);
 }
 
-TEST(Mask, RefusesNonsense) {
-  EXPECT_THROW(box_mask(8, 0, 0, 0, 3), Error);
-  EXPECT_THROW(box_mask(8, 5, 0, 4, 3), Error);
-  EXPECT_THROW(box_mask(8, -1, 0, 4, 3), Error);
-  EXPECT_THROW(box_mask(8, 1, 1, INT64_MAX, INT64_MAX), Error);
-  const std::vector<uint64_t> seeds{1};
-  EXPECT_THROW(random_mask(8, 1.5, seeds), Error);
-  EXPECT_THROW(random_mask(8, NAN, seeds), Error);
-  EXPECT_THROW(hide(Tensor({1, 1, 16, 16}), box_mask(8, 0, 0, 1, 1)), Error);
-  EXPECT_THROW(hide(Tensor({1, 1, 8, 8}, NAN), box_mask(8, 0, 0, 1, 1)), Error);
+TEST(KernelText, NamesAndFiles) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_kernel("box:3", "--kernel").values, box_kernel(3).values);
+  EXPECT_EQ(read_kernel("gaussian:1.5", "--kernel").values, gaussian_kernel(1.5).values);
+  io::write_npy(folder / "k.npy", {1, 3}, std::vector<float>{1, 2, 1});
+  EXPECT_EQ(read_kernel((folder / "k.npy").string(), "--kernel").values,
+            (std::vector<float>{.25f, .5f, .25f}));
+  io::write_npy(folder / "k.npy", {1, 3}, std::vector<float>{1, -2, 1});
+  for (const std::string& wrong : {std::string("box:"), std::string("box:2.5"), std::string("gaussian:x"),
+                                   std::string("no-such-file.png"), (folder / "k.npy").string()})
+    EXPECT_THROW(read_kernel(wrong, "--kernel"), Error) << wrong;
 }
 
 }  // namespace

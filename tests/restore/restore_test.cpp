@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "core/error.h"
-#include "moments.h"
+#include "engine/registry/registry.h"
+#include "restore/masks.h"
+#include "sample/moments.h"
 
 namespace mdsm::restore {
 namespace {
@@ -26,22 +28,22 @@ Tensor some_images(int64_t n) {
   return images;
 }
 
-using Inpaint = std::function<sample::Samples(const sample::Run&, ConstTensorView, const Mask&)>;
+using Inpaint = std::function<sample::Samples(const sample::Run&, ConstTensorView, const image::Mask&)>;
 
 std::vector<Inpaint> both_ways() {
-  return {
-      [](const sample::Run& run, ConstTensorView images, const Mask& mask) {
-        return inpaint_fast(run, images, mask);
-      },
-      [](const sample::Run& run, ConstTensorView images, const Mask& mask) {
-        return inpaint_annealed(run, images, mask, sample::make_schedule({sample::Annealing::exponential, 100, 1, 5, 30, 5}));
-      }};
+  return {[](const sample::Run& run, ConstTensorView images, const image::Mask& mask) {
+            return inpaint_fast(run, images, mask);
+          },
+          [](const sample::Run& run, ConstTensorView images, const image::Mask& mask) {
+            return inpaint_annealed(
+                run, images, mask, sample::make_schedule({sample::Annealing::exponential, 100, 1, 5, 30, 5}));
+          }};
 }
 
-TEST(Inpaint, NeverReadsAHiddenPixel) {
+TEST(Inpaint, NeverReadsAMissingPixel) {
   const auto engine = tiny_network();
   const auto seeds = seeds_from(0, 5);
-  const Mask mask = random_mask(8, 0.4, seeds);
+  const image::Mask mask = random_masks(8, 0.4, seeds);
   Tensor images = some_images(5);
   for (const auto& inpaint : both_ways()) {
     const auto before = inpaint({*engine, seeds}, images, mask);
@@ -60,7 +62,7 @@ TEST(Inpaint, NeverReadsAHiddenPixel) {
 TEST(Inpaint, ReturnsKnownPixelsUntouchedAndFillsTheOthers) {
   const auto engine = tiny_network();
   const auto seeds = seeds_from(0, 3);
-  const Mask mask = box_mask(8, 1, 2, 4, 4);
+  const image::Mask mask = box_mask(8, {1, 2, 4, 4});
   const Tensor images = some_images(3);
   for (const auto& inpaint : both_ways()) {
     const auto samples = inpaint({*engine, seeds}, images, mask);
@@ -81,7 +83,7 @@ TEST(Inpaint, AnnealedSamplesTheConditionalDistribution) {
   const size_t n = 2000;
   const auto seeds = seeds_from(0, n);
   const Tensor images(engine.images(static_cast<int64_t>(n)), 2.0f);
-  Mask mask = box_mask(8, 1, 0, 7, 8);
+  image::Mask mask = box_mask(8, {1, 0, 7, 8});
   std::ranges::fill(mask.known, uint8_t{0});
   mask.known[0] = 1;
   const auto samples =
@@ -104,7 +106,7 @@ TEST(Restore, ResultSatisfiesTheMeasurement) {
   std::vector<std::unique_ptr<LinearMeasurement>> problems;
   problems.push_back(block_mean_measurement(2));
   problems.push_back(blur_measurement(gaussian_kernel(0.8), 8));
-  problems.push_back(mask_measurement(random_mask(8, 0.5, seeds)));
+  problems.push_back(mask_measurement(random_masks(8, 0.5, seeds)));
   for (const auto& problem : problems) {
     const Tensor measured = problem->lift(problem->measure(images), images.shape());
     const auto samples = restore({*engine, seeds}, *problem, measured);
@@ -117,7 +119,7 @@ TEST(Restore, ResultSatisfiesTheMeasurement) {
 TEST(Restore, WithNothingMeasuredIsTheFastSampler) {
   const auto engine = tiny_network();
   const auto seeds = seeds_from(0, 2);
-  Mask mask = box_mask(8, 0, 0, 8, 8);
+  image::Mask mask = box_mask(8, {0, 0, 8, 8});
   const auto samples = inpaint_fast({*engine, seeds}, some_images(2), mask);
   const auto plain = sample::fast_blind({*engine, seeds});
   EXPECT_TRUE(std::ranges::equal(samples.x.values(), plain.x.values()));
@@ -126,9 +128,9 @@ TEST(Restore, WithNothingMeasuredIsTheFastSampler) {
 TEST(Restore, RefusesImagesThatDoNotFit) {
   const auto engine = tiny_network();
   const auto seeds = seeds_from(0, 2);
-  const Mask mask = box_mask(8, 1, 1, 2, 2);
+  const image::Mask mask = box_mask(8, {1, 1, 2, 2});
   EXPECT_THROW(inpaint_fast({*engine, seeds}, some_images(3), mask), Error);
-  EXPECT_THROW(inpaint_fast({*engine, seeds}, some_images(2), box_mask(16, 1, 1, 2, 2)), Error);
+  EXPECT_THROW(inpaint_fast({*engine, seeds}, some_images(2), box_mask(16, {1, 1, 2, 2})), Error);
   EXPECT_THROW(restore({*engine, seeds}, *block_mean_measurement(3), some_images(2)), Error);
   EXPECT_THROW(inpaint_annealed({*engine, seeds}, some_images(2), mask, {}), Error);
 }

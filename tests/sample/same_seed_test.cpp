@@ -36,7 +36,7 @@ std::vector<Named> samplers() {
           {"inpaint",
            [=](const Run& run) {
              const Tensor images(run.model.images(static_cast<int64_t>(run.seeds.size())), 0.3f);
-             return restore::inpaint_annealed(run, images, restore::box_mask(8, 2, 2, 4, 4), schedule);
+             return restore::inpaint_annealed(run, images, image::box_mask({2, 2, 4, 4}, 8, 8, "images"), schedule);
            }},
           {"restore", [=](const Run& run) {
              const Tensor means(run.model.images(static_cast<int64_t>(run.seeds.size())), 0.3f);

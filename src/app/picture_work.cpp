@@ -1,0 +1,99 @@
+#include "app/picture_work.h"
+
+#include <algorithm>
+
+#include "app/output.h"
+#include "core/error.h"
+#include "core/progress.h"
+
+namespace mdsm::app {
+
+using nlohmann::json;
+
+PictureWork::PictureWork(std::string command, const PictureOptions& options, int64_t seed)
+    : command_(std::move(command)), options_(options) {
+  data::DataOptions data = options.data;
+  data.seed = static_cast<uint64_t>(seed);
+  if (options.images.empty() == data.source.empty())
+    fail_usage("give image files or folders, or a data set with --data", "mdsm {}: {} given", command_,
+               options.images.empty() ? "no pictures" : "both pictures and --data");
+  if (options.images.empty()) {
+    pictures_ = data::pictures_of(data::open_dataset(data), data);
+    return;
+  }
+  pictures_ = data::list_pictures(options.images, data.limit);
+  fit_ = data;
+}
+
+PictureEntry PictureWork::entry(int64_t picture, const data::Fitting& fitting) const {
+  return {pictures_.names[static_cast<size_t>(picture)].string(), label(picture), fitting.text()};
+}
+
+fs::path PictureWork::result(int64_t picture, int64_t version) const {
+  fs::path name = fs::path(options_.out) / pictures_.names[static_cast<size_t>(picture)];
+  if (versions_ > 0) name += fmt::format("-{:0{}}", version + 1, std::to_string(versions_).size());
+  return name += ".png";
+}
+
+void PictureWork::prepare_output(int64_t versions) {
+  versions_ = versions;
+  std::error_code error;
+  if (fs::exists(options_.out, error) && !fs::is_directory(options_.out, error))
+    fail("name a folder", "{}: is a file", options_.out);
+  const fs::path figure = fs::path(options_.out) / "figure.png",
+                 report = fs::path(options_.out) / (command_ + ".json");
+  check_output(report, options_.force);
+  check_output(figure, options_.force);
+  for (int64_t i = 0; i < count(); ++i)
+    for (int64_t k = 0; k < std::max<int64_t>(1, versions); ++k) {
+      const fs::path path = result(i, k);
+      if (path == figure)
+        fail_usage("rename the picture", "{}: its result would be written over figure.png", label(i));
+      check_output(path, options_.force);
+    }
+  made_folder_ = !fs::exists(options_.out, error);
+  make_folder(options_.out);
+}
+
+PictureWork::~PictureWork() {
+  std::error_code error;
+  if (made_folder_) fs::remove(options_.out, error);  // refuses a folder that is not empty
+}
+
+void PictureWork::write_result(int64_t picture, int64_t version, const image::Image& image,
+                               const std::map<std::string, std::string>& text) const {
+  const fs::path path = result(picture, version);
+  make_folder(path.parent_path());
+  image::write_png(path, image, text);
+}
+
+void PictureWork::write_figure(ConstTensorView cells, int64_t columns,
+                               const std::map<std::string, std::string>& text) const {
+  image::write_png(fs::path(options_.out) / "figure.png", image::grid(cells, columns, options_.scale), text);
+}
+
+void PictureWork::write_report(const json& report) const {
+  write_file(fs::path(options_.out) / (command_ + ".json"),
+             report.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+void in_batches(const std::string& label, int64_t total, int64_t batch, const std::string& unit,
+                const std::atomic<bool>& stop,
+                const std::function<bool(int64_t, int64_t, const sample::Observer&)>& work) {
+  Progress progress(label, total, unit);
+  const auto fail_stopped = [&](int64_t done) {
+    fail("what is finished stays; --force starts again", "stopped after {} of {} {}", done, total, unit);
+  };
+  for (int64_t first = 0; first < total; first += batch) {
+    if (stop) fail_stopped(first);
+    const int64_t size = std::min(batch, total - first);
+    const bool finished = work(first, size, [&](const sample::StepReport& report) {
+      progress.update(first + size * report.step / std::max<int64_t>(1, report.steps),
+                      fmt::format("step {} of {}", report.step, report.steps));
+    });
+    progress.update(finished ? first + size : first);
+    if (!finished) fail_stopped(first);
+  }
+}
+
+}  // namespace mdsm::app

@@ -1,0 +1,83 @@
+// What denoising, completing and restoring share: pictures given as files, folders or a data set; results
+// written under the pictures' names; a figure and a report beside them.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/model_use.h"
+#include "core/tensor.h"
+#include "data/fitting.h"
+#include "data/pictures.h"
+#include "sample/sampler.h"
+
+namespace mdsm::app {
+
+struct PictureOptions {
+  std::vector<std::string> images;  // files and folders; or none, and a source in
+  data::DataOptions data;           // which also says how pictures are fitted; the seed is set by the job
+  ModelUse use;
+  std::string out;    // folder for the results
+  int64_t scale = 2;  // size of a pixel in figure.png
+  bool force = false;
+};
+
+// One picture in a job's result.
+struct PictureEntry {
+  std::string name;    // of its results, without extension
+  std::string from;    // where it comes from
+  std::string fitted;  // how it was fitted; empty where nothing was to do
+};
+
+constexpr int64_t kMaxInFigure = 16;
+constexpr size_t kMaxListed = 20;  // pictures printed one by one
+
+class PictureWork {
+ public:
+  // Lists the pictures; each is read when it is asked for. command: name of the report file. seed: of data
+  // drawn at random.
+  PictureWork(std::string command, const PictureOptions& options, int64_t seed);
+  ~PictureWork();  // work that failed before its first result leaves no empty folder behind
+  PictureWork(const PictureWork&) = delete;
+  PictureWork& operator=(const PictureWork&) = delete;
+
+  int64_t count() const { return static_cast<int64_t>(pictures_.size()); }
+  image::Picture read(int64_t picture) const { return pictures_.read(static_cast<size_t>(picture)); }
+  const std::string& label(int64_t picture) const { return pictures_.labels[static_cast<size_t>(picture)]; }
+  PictureEntry entry(int64_t picture, const data::Fitting& fitting) const;
+  // Options for Fitting. Images of a data set have been fitted already as far as the options go.
+  const data::DataOptions& fit_options() const { return fit_; }
+
+  // Before the work: refuses results that exist already (without force), then makes the folder.
+  // versions: results of each picture; 0: one, under the name of the picture itself.
+  void prepare_output(int64_t versions);
+  void write_result(int64_t picture, int64_t version, const image::Image& image,
+                    const std::map<std::string, std::string>& text) const;
+  // cells: (rows x columns) images, row by row.
+  void write_figure(ConstTensorView cells, int64_t columns,
+                    const std::map<std::string, std::string>& text) const;
+  void write_report(const nlohmann::json& report) const;  // COMMAND.json
+
+ private:
+  fs::path result(int64_t picture, int64_t version) const;
+
+  std::string command_;
+  const PictureOptions& options_;
+  int64_t versions_ = 0;
+  bool made_folder_ = false;
+  data::Pictures pictures_;
+  data::DataOptions fit_;
+};
+
+// Calls work(first, count, observer) for batches of 0 .. total-1; a sampler that runs in it reports to the
+// observer. It returns false when it was stopped. A stop ends it all with an error that says how far it came;
+// what is finished stays.
+void in_batches(const std::string& label, int64_t total, int64_t batch, const std::string& unit,
+                const std::atomic<bool>& stop,
+                const std::function<bool(int64_t, int64_t, const sample::Observer&)>& work);
+
+}  // namespace mdsm::app

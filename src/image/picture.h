@@ -1,0 +1,35 @@
+// One picture on its way to a network and back, as planes: bytes where it comes from an 8-bit file, floats in
+// [0,1] where its source holds floats, so that nothing is rounded before the network sees it. Files and
+// figures are image::Image.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "core/tensor.h"
+#include "image/image.h"
+#include "image/mask.h"
+
+namespace mdsm::image {
+
+using PixelValues = std::variant<std::vector<uint8_t>, std::vector<float>>;
+
+struct Picture {
+  Shape shape;         // n = 1
+  PixelValues values;  // C,H,W
+};
+
+// The pixels of an image channel by channel.
+std::vector<uint8_t> planes_of(const Image& image);
+Picture to_picture(const Image& image);
+Picture to_picture(const Tensor& one);  // floats; n = 1
+// Floats are clamped and rounded to 8 bits. 1 channel gives grey, 3 RGB.
+Image to_image(const Picture& picture);
+
+// As resize() of images: bytes are rounded, floats are not.
+Picture resize(const Picture& picture, int64_t width, int64_t height);
+// Pixels that are not known become 0 in all channels, whatever they were.
+void blacken(Picture& picture, const Mask& mask);
+
+}  // namespace mdsm::image

@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
-
 namespace mdsm::bench {
 namespace {
 
@@ -42,9 +40,8 @@ double flop(const Configuration& config, Task task) {
   return 2 * (6 * energy - first) * static_cast<double>(config.batch);
 }
 
-std::vector<Configuration> suite(const std::string& name) {
-  if (name == "quick") return {make(network::Network::res12, 16, 32, 1, 32)};
-  if (name != "full") fail_usage("choose quick or full", "benchmark suite '{}' does not exist", name);
+std::vector<Configuration> suite(Suite which) {
+  if (which == Suite::quick) return {make(network::Network::res12, 16, 32, 1, 32)};
   return {make(network::Network::res12, 16, 128, 1, 32), make(network::Network::res12, 32, 128, 1, 32),
           make(network::Network::res12, 64, 128, 1, 32), make(network::Network::res18, 128, 16, 3, 32),
           make(network::Network::res12, 32, 32, 3, 64)};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "network/spec.h"
 
 namespace mdsm::bench {
@@ -26,8 +27,9 @@ nlohmann::json to_json(const Configuration& config);
 // the six passes of docs/design/second_order.md for training, two for Langevin.
 double flop(const Configuration& config, Task task);
 
-// quick: a small network; full: the networks of docs/benchmarks.md.
-std::vector<Configuration> suite(const std::string& name);
+enum class Suite { quick, full };  // a small network; the networks of docs/benchmarks.md
+constexpr auto enum_names(Suite) { return names_of<Suite>({{Suite::quick, "quick"}, {Suite::full, "full"}}); }
+std::vector<Configuration> suite(Suite which);
 
 // How cost grows with one number while the others stay.
 struct Growth {

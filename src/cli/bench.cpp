@@ -1,12 +1,13 @@
+// mdsm bench: the native engine against PyTorch; the folder bench measures and writes the tables.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "app/network_options.h"
+#include "app/output.h"
 #include "bench/measure.h"
 #include "bench/report.h"
 #include "bench/worker.h"
 #include "cli/command.h"
-#include "app/network_options.h"
-#include "app/output.h"
 #include "core/error.h"
 
 namespace mdsm::cli {
@@ -20,8 +21,7 @@ class Bench : public Command {
   }
   void declare(OptionSet& options) override {
     options.group("What to measure");
-    options.add("suite", suite_, "quick: one small network; full: those of docs/benchmarks.md, and growth")
-        .choices({"quick", "full"});
+    options.add("suite", suite_, "quick: one small network; full: those of docs/benchmarks.md, and growth");
     network_.declare(options);
     options.add("batch", batch_, "images a step; this or a network option replaces the suite by one network")
         .range(1, 1'000'000);
@@ -59,11 +59,12 @@ class Bench : public Command {
     for (const std::string& path : {out_, markdown_}) app::check_folder_of(path);
     choose(options);
     if (dry_run_) {
-      for (const bench::Configuration& config : bench_.configurations) fmt::print("{}\n", bench::text(config));
+      for (const bench::Configuration& config : bench_.configurations)
+        fmt::print("{}\n", bench::text(config));
       return 0;
     }
-    const bench::BenchResult result =
-        bench::run_benchmark(bench_, [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
+    const bench::BenchResult result = bench::run_benchmark(
+        bench_, [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
     const bench::Machine machine = bench::this_machine();
     const std::string tables = bench::markdown(result, machine);
     const std::string values =
@@ -85,8 +86,9 @@ class Bench : public Command {
       fail_usage("give one of the two", "--suite and the options of one network exclude each other");
     if (no_peer_ && (options.given("peer") || options.given("python")))
       fail_usage("give one of the two", "--no-peer excludes --peer and --python");
-    bench_.configurations = one ? std::vector<bench::Configuration>{{network_.spec(), batch_}} : bench::suite(suite_);
-    bench_.growth = !one && suite_ == "full" && !bench_.verify_only;
+    bench_.configurations =
+        one ? std::vector<bench::Configuration>{{network_.spec(), batch_}} : bench::suite(suite_);
+    bench_.growth = !one && suite_ == bench::Suite::full && !bench_.verify_only;
     bench_.use_peer = !no_peer_;
     bench_.threads = static_cast<int>(threads_);
     bench_.seed = static_cast<uint64_t>(seed_);
@@ -94,7 +96,8 @@ class Bench : public Command {
 
   bench::BenchOptions bench_;
   app::NetworkOptions network_;
-  std::string suite_ = "quick", out_, markdown_;
+  bench::Suite suite_ = bench::Suite::quick;
+  std::string out_, markdown_;
   int64_t batch_ = bench::Configuration().batch, seed_ = 0, threads_ = 0;
   bool no_peer_ = false, dry_run_ = false, worker_ = false, json_ = false;
 };

@@ -1,27 +1,12 @@
-// mdsm models: the models that come with the program.
-#include "cli/command.h"
+// mdsm models: the models that come with the program; app/models.h finds them.
+#include "app/models.h"
+
 #include "app/model_use.h"
-#include "app/output.h"
+#include "cli/command.h"
 #include "core/error.h"
-#include "network/bundled.h"
 
 namespace mdsm::cli {
 namespace {
-
-using nlohmann::json;
-
-json facts_of(const std::string& name) {
-  const fs::path path = *network::find_bundled(name);
-  const network::Model model = network::load_model(path);
-  const json trained = model.info.value("trained", json::object());
-  return {{"name", name},
-          {"file", path.string()},
-          {"bytes", fs::file_size(path)},
-          {"spec", to_json(model.parameters.spec())},
-          {"parameters", network::parameter_count(model.parameters.spec())},
-          {"data", trained.is_object() ? trained.value("data", json()) : json()},
-          {"updates", trained.is_object() ? trained.value("step", json()) : json()}};
-}
 
 class Models : public Command {
  public:
@@ -35,25 +20,13 @@ class Models : public Command {
   }
 
   int run(OptionSet&) override {
-    json all = json::array();
-    for (const std::string& name : app::bundled_models()) all.push_back(facts_of(name));
-    if (json_) {
-      app::print_json(all);
-      return 0;
-    }
-    if (all.empty()) fail("set MDSM_MODELS to the folder they are in", "no models were found");
-    for (const json& one : all) {
-      const json& spec = one["spec"];
-      fmt::print("{:<16}{} width {}, {}x{}x{}, {}{}; {}\n", one["name"].get<std::string>(),
-                 spec["network"].get<std::string>(), spec["width"].get<int64_t>(),
-                 spec["channels"].get<int64_t>(), spec["size"].get<int64_t>(), spec["size"].get<int64_t>(),
-                 one["data"].is_string() ? "trained on " + one["data"].get<std::string>() : "of unknown data",
-                 one["updates"].is_number()
-                     ? fmt::format(", {} updates", app::grouped(one["updates"].get<int64_t>()))
-                     : "",
-                 app::bytes_text(one["bytes"].get<double>()));
-    }
-    fmt::print("\nTheir names stand for files wherever a command takes a model; cards are in docs/models.\n");
+    const std::vector<app::BundledModel> models = app::run_models();
+    if (json_)
+      app::print_json(app::to_json(models));
+    else if (models.empty())
+      fail("set MDSM_MODELS to the folder they are in", "no models were found");
+    else
+      app::print(models);
     return 0;
   }
 

@@ -1,14 +1,9 @@
-// mdsm reproduce: the paper's experiments from recipes, and their report.
-#include <algorithm>
-#include <thread>
+// mdsm reproduce: the paper's experiments from recipes, and their report; app/reproduce.h runs them.
+#include "app/reproduce.h"
 
 #include "cli/command.h"
-#include "app/version.h"
 #include "core/error.h"
-#include "core/machine.h"
-#include "core/resources.h"
 #include "core/stop_flag.h"
-#include "reproduce/report.h"
 
 namespace mdsm::cli {
 namespace {
@@ -33,11 +28,10 @@ class Reproduce : public Command {
   }
   void declare(OptionSet& options) override {
     options.group("What to run");
-    options.add("experiment", experiments_, "names of recipes, or all; none lists them")
+    options.add("experiment", job_.experiments, "names of recipes, or all; none lists them")
         .positional()
         .meta("EXPERIMENT");
-    options.add("scale", run_.scale, "smoke: minutes, cpu: hours on two cores, paper: the original size")
-        .choices({std::begin(reproduce::kScales), std::end(reproduce::kScales)});
+    options.add("scale", job_.run.scale, "smoke: minutes, cpu: hours on two cores, paper: the original size");
     options
         .add("data", data_,
              "where a data set is, as in cifar10=PATH; found by itself where mdsm data finds it")
@@ -47,116 +41,52 @@ class Reproduce : public Command {
     options.add("recipes", recipes_, "folder of recipes; configs/reproduce comes with mdsm").meta("FOLDER");
     options.add("dry-run", dry_run_, "print the experiments and their commands; run nothing");
     options.group("Engine");
-    options.add("engine", run_.engine, "native (CPU) or torch (LibTorch)").choices({"native", "torch"});
-    options.add("device", run_.device, "cpu, or cuda or cuda:K for the torch engine").meta("DEVICE");
-    options.add("threads", run_.threads, "CPU threads; 0 takes all").range(0, 1024);
+    options.add("engine", job_.run.engine, "native (CPU) or torch (LibTorch)").choices({"native", "torch"});
+    options.add("device", job_.run.device, "cpu, or cuda or cuda:K for the torch engine").meta("DEVICE");
+    options.add("threads", job_.run.threads, "CPU threads; 0 takes all").range(0, 1024);
     options.group("Output");
     options.add("out", out_, "folder of all results and report.html; without it reproduce-SCALE")
         .meta("FOLDER");
-    options.add("force", force_, "do steps again that another command has done").command_line_only();
+    options.add("force", job_.force, "do steps again that another command has done").command_line_only();
     options.example("mdsm reproduce all --scale smoke");
     options.example("mdsm reproduce modes --scale cpu --data mnist=mnist:PATH");
   }
 
   int run(OptionSet&) override {
-    run_.out = fs::absolute(out_.empty() ? "reproduce-" + run_.scale : out_);
-    run_.data = pairs(data_, "--data");
-    run_.settings = pairs(settings_, "--with");
-    const auto recipes = reproduce::read_recipes(recipes_folder());
-    if (experiments_.empty()) return list(recipes);
-    std::vector<std::string> names = experiments_;
-    if (std::ranges::find(names, "all") != names.end()) {
-      names.clear();
-      for (const auto& [name, recipe] : recipes) names.push_back(name);
+    const std::string scale = to_string(job_.run.scale);
+    job_.run.out = fs::absolute(out_.empty() ? "reproduce-" + scale : out_);
+    job_.run.data = pairs(data_, "--data");
+    job_.run.settings = pairs(settings_, "--with");
+    job_.recipes = recipes_;
+    if (job_.experiments.empty()) {
+      print_list(list_recipes(job_));
+    } else if (dry_run_) {
+      print_plan(plan_recipes(job_));
+    } else {
+      job_.command = command(scale);
+      const StopFlag stop;
+      const app::ReproduceResult result = run_reproduce(job_, stop.flag());
+      print(result);
+      require_success(result);
     }
-    const auto order = reproduce::in_order(recipes, names);
-    return dry_run_ ? show(order) : run_all(order);
+    return 0;
   }
 
  private:
-  fs::path recipes_folder() const {
-    if (!recipes_.empty()) return recipes_;
-    if (const auto found = find_resource("configs/reproduce")) return *found;
-    fail_usage("name it with --recipes", "the folder configs/reproduce did not come with this program");
-  }
-
-  int list(const std::map<std::string, reproduce::Recipe>& recipes) const {
-    for (const auto& [name, recipe] : recipes) {
-      const std::string missing = reproduce::missing_data(run_, recipe);
-      fmt::print("{:<22}{}{}\n", name, recipe.title, missing.empty() ? "" : " (" + missing + ")");
-    }
-    return 0;
-  }
-
-  int show(const std::vector<const reproduce::Recipe*>& order) const {
-    for (const reproduce::Recipe* recipe : order) {
-      fmt::print("# {}: {}\n", recipe->name, recipe->title);
-      if (const std::string missing = reproduce::missing_data(run_, *recipe); !missing.empty()) {
-        fmt::print("#   cannot run: {}\n", missing);
-        continue;
-      }
-      for (const reproduce::RecipeStep& step : recipe->steps) {
-        const reproduce::Variables variables(run_, *recipe, step.name);
-        std::vector<std::string> words;
-        for (const std::string& word : step.words) {
-          words.push_back(variables.expand(word));
-          if (words.back().empty()) words.back() = "RUN";  // made by an earlier step
-        }
-        fmt::print("{}\n", reproduce::command_text(words));
-      }
-    }
-    return 0;
-  }
-
-  int run_all(const std::vector<const reproduce::Recipe*>& order) {
-    make_folder(run_.out);
-    StopFlag stop;
-    const reproduce::RunnerHooks hooks{[](const std::string& line) {
-                              fmt::print("{}\n", line);
-                              std::fflush(stdout);
-                            },
-                            &stop.flag()};
-    std::vector<reproduce::Outcome> outcomes;
-    std::vector<std::string> failed, without_data;
-    const fs::path report = run_.out / "report.html";
-    std::error_code error;
-    const bool first = !fs::exists(report, error);  // then the report grows while people wait
-    const auto write_report = [&] { write_file(report, reproduce::html_report(outcomes, run_, about())); };
-    for (const reproduce::Recipe* recipe : order) {
-      outcomes.push_back(reproduce::run_recipe(*recipe, run_, force_, hooks));
-      const reproduce::Outcome& last = outcomes.back();
-      if (!last.done) {
-        hooks.say(fmt::format("{}: not run to the end: {}", recipe->name, last.why_not));
-        (last.steps.empty() ? without_data : failed).push_back(recipe->name);
-      }
-      if (first) write_report();
-    }
-    write_report();
-    fmt::print("report  {}\n", report.string());
-    if (!failed.empty())
-      fail("the report says why; the same call tries again", "{} of {} experiments failed, the first is {}",
-           failed.size(), order.size(), failed.front());
-    if (without_data.size() == order.size())
-      fail("mdsm reproduce --help says how to name it", "nothing was run: {}", outcomes.back().why_not);
-    return 0;
-  }
-
-  reproduce::ReportAbout about() const {
-    const std::string version = app::version_text();
+  // The call as typed, as far as it says what was run.
+  std::vector<std::string> command(const std::string& scale) const {
     std::vector<std::string> words = {"reproduce"};
-    words.insert(words.end(), experiments_.begin(), experiments_.end());
-    words.insert(words.end(), {"--scale", run_.scale});
+    words.insert(words.end(), job_.experiments.begin(), job_.experiments.end());
+    words.insert(words.end(), {"--scale", scale});
     for (const std::string& pair : data_) words.insert(words.end(), {"--data", pair});
     for (const std::string& pair : settings_) words.insert(words.end(), {"--with", pair});
-    return {version.substr(0, version.find('\n')),
-            fmt::format("{}, {} threads", cpu_model(), std::thread::hardware_concurrency()), today(),
-            reproduce::command_text(words)};
+    return words;
   }
 
-  reproduce::ReproduceOptions run_;
-  std::vector<std::string> experiments_, data_, settings_;
+  app::ReproduceOptions job_;
+  std::vector<std::string> data_, settings_;
   std::string recipes_, out_;
-  bool dry_run_ = false, force_ = false;
+  bool dry_run_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "core/threads.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <thread>
 #include <vector>
@@ -11,7 +12,7 @@
 
 namespace mdsm {
 namespace {
-int g_threads = 0;
+std::atomic<int> g_threads = 0;
 }
 
 int hardware_threads() {
@@ -23,13 +24,21 @@ int hardware_threads() {
 #endif
 }
 
-int thread_count() { return g_threads > 0 ? g_threads : hardware_threads(); }
+int thread_count() {
+  const int threads = g_threads;
+  return threads > 0 ? threads : hardware_threads();
+}
 
 void set_thread_count(int threads) {
   hardware_threads();
   g_threads = threads;
+  apply_thread_count();
+}
+
+void apply_thread_count() {
 #ifdef MDSM_OPENMP
-  omp_set_num_threads(thread_count());
+  const int threads = thread_count();  // asks OpenMP for its default first
+  omp_set_num_threads(threads);
 #endif
 }
 

@@ -9,7 +9,10 @@ namespace mdsm {
 
 int hardware_threads();  // those this process may use: all cores, or OMP_NUM_THREADS
 int thread_count();
-void set_thread_count(int threads);  // 0 = all; also bounds oneDNN's threads
+void set_thread_count(int threads);  // 0 = all; for the whole process
+// OpenMP counts its threads for each thread that calls it. Call this before a library that uses OpenMP
+// (oneDNN) in a thread that did not call set_thread_count() itself; parallel_for() does not need it.
+void apply_thread_count();
 
 // Calls body(begin, end) on disjoint ranges that cover 0 .. count-1, at most one range a thread, none shorter
 // than grain unless it is the only one. The split depends on count, grain and thread_count() alone.

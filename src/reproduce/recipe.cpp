@@ -90,14 +90,14 @@ void read_scales(Fields& fields, Recipe& recipe) {
   const json* scales = fields.find("scales");
   if (!scales) return;
   Fields all(*scales, fields.where() + ": scales");
-  for (const char* scale : kScales) {
-    const json* values = all.find(scale);
+  for (const auto& [scale, name] : enum_names(Scale{})) {
+    const json* values = all.find(name);
     if (!values) continue;
-    if (!values->is_object()) fail(kHint, "{}: scale {} must be an object", fields.where(), scale);
+    if (!values->is_object()) fail(kHint, "{}: scale {} must be an object", fields.where(), name);
     auto& variables = recipe.scales[scale];
     for (const auto& [key, value] : values->items()) {
       if (!value.is_string() && !value.is_number())
-        fail(kHint, "{}: {} of scale {} must be a number or text", fields.where(), key, scale);
+        fail(kHint, "{}: {} of scale {} must be a number or text", fields.where(), key, name);
       variables[key] = value.is_string() ? value.get<std::string>() : value.dump();
     }
   }

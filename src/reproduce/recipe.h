@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/files.h"
 
 namespace mdsm::reproduce {
 
-inline constexpr const char* kScales[] = {"smoke", "cpu", "paper"};
+enum class Scale { smoke, cpu, paper };
+constexpr auto enum_names(Scale) {
+  return names_of<Scale>({{Scale::smoke, "smoke"}, {Scale::cpu, "cpu"}, {Scale::paper, "paper"}});
+}
 
 // One call of mdsm. Words may hold {variables}.
 struct RecipeStep {
@@ -33,9 +37,9 @@ struct RecipeFigure {
 
 struct Recipe {
   std::string name, title, about;
-  std::vector<std::string> needs;  // recipes whose steps come first
-  std::vector<std::string> data;   // sets it reads
-  std::map<std::string, std::map<std::string, std::string>> scales;
+  std::vector<std::string> needs;                              // recipes whose steps come first
+  std::vector<std::string> data;                               // sets it reads
+  std::map<Scale, std::map<std::string, std::string>> scales;  // values of variables
   std::vector<RecipeStep> steps;
   std::vector<RecipeResult> results;
   std::vector<RecipeFigure> figures;

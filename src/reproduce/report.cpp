@@ -76,10 +76,10 @@ std::string result_rows(const Outcome& outcome, const ReproduceOptions& options)
 }
 
 // before, after: cells of the heading around that of our figures.
-std::string table(const std::string& rows, const std::string& scale, const char* before, const char* after) {
+std::string table(const std::string& rows, Scale scale, const char* before, const char* after) {
   if (rows.empty()) return "";
   return fmt::format("<div class=\"wide\"><table><tr>{}<th>ours, {} scale</th>{}</tr>\n{}</table></div>\n",
-                     before, escaped(scale), after, rows);
+                     before, to_string(scale), after, rows);
 }
 
 std::string section(const Outcome& outcome, const ReproduceOptions& options) {
@@ -139,8 +139,8 @@ std::string html_report(const std::vector<Outcome>& outcomes, const ReproduceOpt
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>mdsm reproduction, {0} scale</title><style>{1}</style></head><body>\n"
       "<h1>Multiscale denoising score matching: the paper's experiments, {0} scale</h1>\n",
-      escaped(options.scale), kStyle);
-  if (options.scale != "paper")
+      to_string(options.scale), kStyle);
+  if (options.scale != Scale::paper)
     html +=
         "<p>Networks, trainings and sample counts are far smaller here than in the paper; its figures stand "
         "beside ours for orientation, not as a claim of equality.</p>\n";

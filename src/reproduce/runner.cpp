@@ -105,7 +105,7 @@ Outcome run_recipe(const Recipe& recipe, const ReproduceOptions& options, bool f
                    const RunnerHooks& hooks) {
   Outcome outcome{&recipe, false, missing_data(options, recipe), {}};
   if (outcome.why_not.empty() && !recipe.steps.empty() && !recipe.scales.contains(options.scale))
-    outcome.why_not = fmt::format("the recipe has no scale {}", options.scale);
+    outcome.why_not = fmt::format("the recipe has no scale {}", to_string(options.scale));
   if (!outcome.why_not.empty()) return outcome;
   make_folder(options.out / recipe.name);
   for (const RecipeStep& step : recipe.steps) {

@@ -59,7 +59,7 @@ std::string Variables::value(const std::string& name) const {
   if (const auto scale = recipe_.scales.find(options_.scale); scale != recipe_.scales.end())
     if (const auto found = scale->second.find(name); found != scale->second.end()) return found->second;
   fail("define it in the recipe's scales, or with --with", "recipe {}: {{{}}} has no value at scale {}",
-       recipe_.name, name, options_.scale);
+       recipe_.name, name, to_string(options_.scale));
 }
 
 std::string Variables::expand(const std::string& word) const {

@@ -16,7 +16,7 @@
 namespace mdsm::reproduce {
 
 struct ReproduceOptions {
-  std::string scale = "smoke";
+  Scale scale = Scale::smoke;
   fs::path out;
   std::map<std::string, std::string> data;      // name -> source
   std::map<std::string, std::string> settings;  // replace values of the scale

@@ -20,7 +20,7 @@ BenchResult sample() {
   result.peer = "PyTorch 9";
   result.isa = "avx2";
   result.peaks = {{"generic", 20}, {"avx2", 100}};
-  const Configuration config = suite("full")[2];
+  const Configuration config = suite(Suite::full)[2];
   result.verifications = {
       {config, "avx2", "PyTorch 9", {{"energy", 1e-7, 1e-4, ""}, {"grad_x", 2e-7, 1e-4, ""}}}};
   StepTimes training;
@@ -88,7 +88,7 @@ TEST(Report, JsonHasTheSameNumbers) {
   EXPECT_EQ(step.at("peer_over_ours"), 8);
   EXPECT_TRUE(step.at("peer_by_x_only").is_null());
   EXPECT_EQ(values.at("steps").at(1).at("peer_by_x_only_over_ours"), 5);
-  EXPECT_DOUBLE_EQ(step.at("gflops").get<double>(), flop(suite("full")[2], Task::training) / 2e9);
+  EXPECT_DOUBLE_EQ(step.at("gflops").get<double>(), flop(suite(Suite::full)[2], Task::training) / 2e9);
   EXPECT_DOUBLE_EQ(step.at("share_of_peak").get<double>(), step.at("gflops").get<double>() / 100);
   EXPECT_EQ(values.at("verified"), true);
 }

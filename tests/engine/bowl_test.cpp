@@ -11,16 +11,17 @@ namespace {
 
 constexpr double kBowl = 0.75;
 
-network::Parameters with_bowl(network::Spec spec, double bowl) {
+network::Parameters parameters(network::Spec spec, double bowl) {
   spec.bowl = bowl;
   return lively_parameters(spec, 3);  // the same weights whatever the bowl
 }
 
-class Bowl : public testing::TestWithParam<std::string> {
+class Bowl : public testing::TestWithParam<engine::EngineKind> {
  protected:
   network::Spec spec_ = small_spec(network::Network::res6, network::Head::quadratic, 3);
-  std::unique_ptr<engine::TrainableEnergy> flat_ = engine::make_engine({GetParam(), "cpu"}, with_bowl(spec_, 0));
-  std::unique_ptr<engine::TrainableEnergy> bowl_ = engine::make_engine({GetParam(), "cpu"}, with_bowl(spec_, kBowl));
+  std::unique_ptr<engine::TrainableEnergy> flat_ = engine::make_engine({GetParam()}, parameters(spec_, 0));
+  std::unique_ptr<engine::TrainableEnergy> bowl_ =
+      engine::make_engine({GetParam()}, parameters(spec_, kBowl));
   Batch batch_{spec_, 5};
   double variance_ = spec_.sigma0 * spec_.sigma0;
 };
@@ -63,12 +64,13 @@ TEST_P(Bowl, TheResidualIsThatOfTheWholeEnergy) {
 TEST_P(Bowl, GradientsAreSlopes) {
   const engine::Difference input = engine::input_slope(*bowl_, batch_.noisy, 1e-2);
   EXPECT_TRUE(input.ok()) << input.relative << " " << input.worst_place;
-  const engine::Difference parameters = engine::objective_slope(*bowl_, batch_.x, batch_.noisy, batch_.weight, 1e-2);
-  EXPECT_TRUE(parameters.ok()) << parameters.relative << " " << parameters.worst_place;
+  const engine::Difference objective =
+      engine::objective_slope(*bowl_, batch_.x, batch_.noisy, batch_.weight, 1e-2);
+  EXPECT_TRUE(objective.ok()) << objective.relative << " " << objective.worst_place;
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Bowl, testing::ValuesIn(engine::available_engines()),
-                         [](const auto& made) { return made.param; });
+                         [](const auto& made) { return std::string(to_string(made.param)); });
 
 }  // namespace
 }  // namespace mdsm::test

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "engine/faulty_engine.h"
+#include "engine/registry/registry.h"
 #include "engine/support.h"
 
 namespace mdsm::test {
@@ -16,7 +17,7 @@ namespace {
 class CheckEngineTest : public testing::Test {
  protected:
   engine::CheckEngine make(const Fault& fault) const {
-    const auto real = [&] { return engine::make_engine({"native", "cpu"}, parameters_); };
+    const auto real = [&] { return engine::make_engine({}, parameters_); };
     return {std::make_unique<FaultyEngine>(real(), fault), real()};
   }
   void run(engine::TrainableEnergy& engine) {
@@ -136,7 +137,9 @@ TEST_F(CheckEngineTest, WrongOptimiserIsFound) {
 
 TEST_F(CheckEngineTest, DifferentNetworksAreRefused) {
   const network::Spec other = small_spec(network::Network::res6, network::Head::linear, 1);
-  EXPECT_THROW(engine::CheckEngine(engine::make_engine({}, parameters_), engine::make_engine({}, network::Parameters(other))), Error);
+  EXPECT_THROW(engine::CheckEngine(engine::make_engine({}, parameters_),
+                                   engine::make_engine({}, network::Parameters(other))),
+               Error);
 }
 
 TEST_F(CheckEngineTest, AnswersWithTheTestedEngine) {

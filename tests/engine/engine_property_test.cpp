@@ -14,6 +14,8 @@
 namespace mdsm::test {
 namespace {
 
+using engine::EngineKind;
+
 constexpr int64_t kImages = 3;
 
 // The size of the terms an energy of these networks is summed from: where they cancel, float32 keeps the
@@ -30,10 +32,12 @@ struct Results {
   Tensor grad_x;
 };
 
-Results evaluate(engine::TrainableEnergy& engine, ConstTensorView x, ConstTensorView noisy, std::span<const float> weight) {
+Results evaluate(engine::TrainableEnergy& engine, ConstTensorView x, ConstTensorView noisy,
+                 std::span<const float> weight) {
   const auto n = static_cast<size_t>(x.shape.n);
   Results r{std::vector<float>(n), std::vector<float>(n),
-            std::vector<float>(static_cast<size_t>(network::parameter_count(engine.spec()))), Tensor(x.shape)};
+            std::vector<float>(static_cast<size_t>(network::parameter_count(engine.spec()))),
+            Tensor(x.shape)};
   engine.energy_and_gradient(noisy, r.energy, r.grad_x);
   engine.zero_gradient();
   engine.objective_gradient(x, noisy, weight, r.residual, r.energy);
@@ -56,7 +60,8 @@ struct Expected {
 constexpr float kEnergyWeights[kImages] = {0.5f, -0.75f, 0.125f};
 
 // From the reference, once for all engines: it takes longer than they do.
-const Expected& expected(const network::Spec& spec, const network::Parameters& parameters, const Batch& batch) {
+const Expected& expected(const network::Spec& spec, const network::Parameters& parameters,
+                         const Batch& batch) {
   static std::map<std::tuple<network::Network, network::Head, int64_t>, Expected> known;
   const auto [found, is_new] = known.try_emplace({spec.network, spec.head, spec.channels});
   Expected& e = found->second;
@@ -66,7 +71,7 @@ const Expected& expected(const network::Spec& spec, const network::Parameters& p
   e.energy_gradient.resize(parameters.values().size());
   for (int64_t i = 0; i < kImages; ++i) {
     const Map noisy = map_of(batch.noisy, i);
-    const train::Objective o = reference.objective(
+    const Objective o = reference.objective(
         map_of(batch.x, i), noisy, static_cast<double>(batch.weight[static_cast<size_t>(i)]), e.gradient);
     e.energy.push_back(o.energy);
     e.residual.push_back(o.residual);
@@ -77,10 +82,14 @@ const Expected& expected(const network::Spec& spec, const network::Parameters& p
   return e;
 }
 
-// "native_exact" is the native engine held to direct convolutions.
-engine::EngineOptions options_of(const std::string& name) {
-  return name == "native_exact" ? engine::EngineOptions{"native", "cpu", true} : engine::EngineOptions{name, "cpu", false};
+struct TestedEngine {
+  EngineKind kind;
+  bool exact = false;  // the native engine held to direct convolutions
+};
+std::string name_of(const TestedEngine& engine) {
+  return std::string(to_string(engine.kind)) + (engine.exact ? "_exact" : "");
 }
+void PrintTo(const TestedEngine& engine, std::ostream* out) { *out << name_of(engine); }
 
 // A multiple of 16 (the layout of AVX-512 kernels) and 12, which leaves padding channels, as far as the
 // reference is fast enough for it.
@@ -90,7 +99,7 @@ int64_t width_of(network::Network network, int64_t channels) {
   return channels == 1 ? 16 : 12;
 }
 
-using Case = std::tuple<std::string, network::Network, network::Head, int64_t>;
+using Case = std::tuple<TestedEngine, network::Network, network::Head, int64_t>;
 
 class EngineProperty : public testing::TestWithParam<Case> {
  protected:
@@ -98,8 +107,10 @@ class EngineProperty : public testing::TestWithParam<Case> {
       : spec_(small_spec(std::get<1>(GetParam()), std::get<2>(GetParam()), std::get<3>(GetParam()),
                          width_of(std::get<1>(GetParam()), std::get<3>(GetParam())))),
         parameters_(lively_parameters(spec_, 5)),
-        engine_(engine::make_engine(options_of(std::get<0>(GetParam())), parameters_)),
+        engine_(engine::make_engine({.engine = tested().kind, .exact = tested().exact}, parameters_)),
         batch_(spec_, kImages) {}
+
+  static const TestedEngine& tested() { return std::get<0>(GetParam()); }
 
   std::vector<float> energies(ConstTensorView x) {
     std::vector<float> result(static_cast<size_t>(x.shape.n));
@@ -169,8 +180,7 @@ TEST_P(EngineProperty, EnergyGradientOfManyImages) {
 
 // The native engine takes other ways where there are many images; here the same ones over and over.
 TEST_P(EngineProperty, ManyImagesAgreeWithTheReference) {
-  if (std::get<0>(GetParam()) == "native_exact")
-    GTEST_SKIP() << "goes the same way with any number of images";
+  if (tested().exact) GTEST_SKIP() << "goes the same way with any number of images";
   constexpr int64_t kTimes = 16;
   Batch many(spec_, kTimes * kImages);
   for (int64_t i = 0; i < kTimes * kImages; ++i) {
@@ -239,7 +249,7 @@ TEST_P(EngineProperty, AnImageDoesNotSeeItsNeighbours) {
   Tensor together(five.noisy.shape()), alone(spec_.input(1));
   std::vector<float> energy(5), single(1);
   engine_->energy_and_gradient(five.noisy, energy, together);
-  const bool same_bits = std::get<0>(GetParam()).rfind("native", 0) == 0;
+  const bool same_bits = tested().kind == EngineKind::native;
   for (int64_t i = 0; i < 5; ++i) {
     engine_->energy_and_gradient(five.noisy.view().images(i, 1), single, alone);
     if (same_bits) {
@@ -285,8 +295,9 @@ TEST_P(EngineProperty, OptimiserStepsAreAdamAndMovingAverage) {
 }
 
 TEST_P(EngineProperty, StateGoesInAndOutUnchanged) {
-  for (const engine::StateVector which : {engine::StateVector::weights, engine::StateVector::ema, engine::StateVector::adam_m,
-                                  engine::StateVector::adam_v, engine::StateVector::gradient}) {
+  for (const engine::StateVector which :
+       {engine::StateVector::weights, engine::StateVector::ema, engine::StateVector::adam_m,
+        engine::StateVector::adam_v, engine::StateVector::gradient}) {
     std::vector<float> values(parameters_.values().size());
     RandomStream(40 + static_cast<uint64_t>(which), Purpose::check).fill_uniform(values, -0.1f, 0.1f);
     engine_->write(which, values);
@@ -302,22 +313,26 @@ TEST_P(EngineProperty, StateGoesInAndOutUnchanged) {
   EXPECT_FALSE(std::isfinite(engine_->gradient_norm()));
 }
 
-std::vector<std::string> single_engines() {
-  auto names = engine::available_engines();
-  std::erase(names, "check");
-  names.push_back("native_exact");
-  return names;
+std::vector<TestedEngine> single_engines() {
+  std::vector<TestedEngine> engines;
+  for (const EngineKind kind : engine::available_engines())
+    if (kind != EngineKind::check) engines.push_back({kind});
+  engines.push_back({EngineKind::native, true});
+  return engines;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Engines, EngineProperty,
-    testing::Combine(testing::ValuesIn(single_engines()),
-                     testing::Values(network::Network::res6, network::Network::res12, network::Network::res18, network::Network::res34),
-                     testing::Values(network::Head::quadratic, network::Head::linear), testing::Values(int64_t{1}, int64_t{3})),
-    [](const auto& made) {
-      return std::get<0>(made.param) + "_" + to_string(std::get<1>(made.param)) + "_" +
-             to_string(std::get<2>(made.param)) + "_" + std::to_string(std::get<3>(made.param)) + "ch";
-    });
+INSTANTIATE_TEST_SUITE_P(Engines, EngineProperty,
+                         testing::Combine(testing::ValuesIn(single_engines()),
+                                          testing::Values(network::Network::res6, network::Network::res12,
+                                                          network::Network::res18, network::Network::res34),
+                                          testing::Values(network::Head::quadratic, network::Head::linear),
+                                          testing::Values(int64_t{1}, int64_t{3})),
+                         [](const auto& made) {
+                           return name_of(std::get<0>(made.param)) + "_" +
+                                  to_string(std::get<1>(made.param)) + "_" +
+                                  to_string(std::get<2>(made.param)) + "_" +
+                                  std::to_string(std::get<3>(made.param)) + "ch";
+                         });
 
 }  // namespace
 }  // namespace mdsm::test

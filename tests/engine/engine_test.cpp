@@ -8,11 +8,14 @@
 
 #include "core/error.h"
 #include "core/threads.h"
-#include "engine/support.h"
+#include "engine/registry/registry.h"
 #include "engine/registry/torch_loader.h"
+#include "engine/support.h"
 
 namespace mdsm::test {
 namespace {
+
+using engine::EngineKind;
 
 // The error's text, which must hold `part`.
 template <class Body>
@@ -29,9 +32,9 @@ void expect_error(const Body& body, ErrorKind kind, const std::string& part) {
 
 const network::Spec kSpec = small_spec(network::Network::res6, network::Head::quadratic, 1);
 
-class EngineInput : public testing::TestWithParam<std::string> {
+class EngineInput : public testing::TestWithParam<EngineKind> {
  protected:
-  EngineInput() : engine_(engine::make_engine({GetParam(), "cpu"}, network::Parameters::initialised(kSpec, 1))) {}
+  EngineInput() : engine_(engine::make_engine({GetParam()}, network::Parameters::initialised(kSpec, 1))) {}
   std::unique_ptr<engine::TrainableEnergy> engine_;
   Batch batch_{kSpec, 2};
   std::vector<float> energy_ = std::vector<float>(2), residual_ = std::vector<float>(2);
@@ -86,12 +89,16 @@ TEST_P(EngineInput, ThreadsDoNotChangeTheResult) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, EngineInput, testing::ValuesIn(engine::available_engines()),
-                         [](const auto& made) { return made.param; });
+                         [](const auto& made) { return std::string(to_string(made.param)); });
 
 TEST(Registry, UnknownEnginesAndDevicesAreUsageErrors) {
   const network::Parameters parameters = network::Parameters::initialised(kSpec, 1);
-  expect_error([&] { engine::make_engine({"quick", "cpu"}, parameters); }, ErrorKind::usage, "quick");
-  expect_error([&] { engine::make_engine({"native", "cuda"}, parameters); }, ErrorKind::usage, "cuda");
+  expect_error([] { from_name<engine::EngineKind>("quick", "engine"); }, ErrorKind::usage, "quick");
+  expect_error(
+      [&] {
+        engine::make_engine({EngineKind::native, "cuda"}, parameters);
+      },
+      ErrorKind::usage, "cuda");
 }
 
 // Throws inside the module: shows that its errors arrive as ours.
@@ -99,20 +106,32 @@ TEST(Registry, TorchRefusesDevicesThatAreNotThere) {
   if (!engine::torch_module_present()) GTEST_SKIP() << "built without LibTorch";
   const network::Parameters parameters = network::Parameters::initialised(kSpec, 1);
   for (const char* device : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:99999999999", "cpu:0"})
-    expect_error([&] { engine::make_engine({"torch", device}, parameters); }, ErrorKind::usage, device);
+    expect_error(
+        [&] {
+          engine::make_engine({EngineKind::torch, device}, parameters);
+        },
+        ErrorKind::usage, device);
   if (engine::torch_version().find("CUDA") != std::string::npos) return;
   for (const char* device : {"cuda", "cuda:0", "cuda:99"}) {
-    expect_error([&] { engine::make_engine({"torch", device}, parameters); }, ErrorKind::failure, "no CUDA device");
-    expect_error([&] { engine::make_engine({"check", device}, parameters); }, ErrorKind::failure, "no CUDA device");
+    expect_error(
+        [&] {
+          engine::make_engine({EngineKind::torch, device}, parameters);
+        },
+        ErrorKind::failure, "no CUDA device");
+    expect_error(
+        [&] {
+          engine::make_engine({EngineKind::check, device}, parameters);
+        },
+        ErrorKind::failure, "no CUDA device");
   }
 }
 
 TEST(Registry, BuildsWithoutLibTorchSaySo) {
   if (engine::torch_module_present()) GTEST_SKIP() << "built with LibTorch";
   const network::Parameters parameters = network::Parameters::initialised(kSpec, 1);
-  EXPECT_EQ(engine::available_engines(), std::vector<std::string>{"native"});
-  for (const char* engine : {"torch", "check"})
-    expect_error([&] { engine::make_engine({engine, "cpu"}, parameters); }, ErrorKind::failure, "MDSM_TORCH=ON");
+  EXPECT_EQ(engine::available_engines(), std::vector{EngineKind::native});
+  for (const EngineKind engine : {EngineKind::torch, EngineKind::check})
+    expect_error([&] { engine::make_engine({engine}, parameters); }, ErrorKind::failure, "MDSM_TORCH=ON");
 }
 
 }  // namespace

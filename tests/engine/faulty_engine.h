@@ -51,7 +51,9 @@ class FaultyEngine : public engine::TrainableEnergy {
     if (fault_.forget_ema) real_->write(engine::StateVector::ema, ema);
   }
   void read_impl(engine::StateVector which, std::span<float> out) const override { real_->read(which, out); }
-  void write_impl(engine::StateVector which, std::span<const float> values) override { real_->write(which, values); }
+  void write_impl(engine::StateVector which, std::span<const float> values) override {
+    real_->write(which, values);
+  }
 
   void spoil_gradient() {
     if (fault_.parameter.empty()) return;

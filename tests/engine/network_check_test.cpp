@@ -5,9 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "engine/faulty_engine.h"
+#include "engine/registry/registry.h"
+#include "engine/registry/torch_loader.h"
 #include "engine/slope_check.h"
 #include "engine/support.h"
-#include "engine/registry/torch_loader.h"
 
 namespace mdsm::test {
 namespace {
@@ -17,7 +18,9 @@ class SlopeTest : public testing::TestWithParam<network::Head> {
   std::unique_ptr<engine::TrainableEnergy> engine(const Fault& fault) const {
     return std::make_unique<FaultyEngine>(engine::make_engine({}, parameters_), fault);
   }
-  engine::Difference input(const Fault& fault) const { return engine::input_slope(*engine(fault), batch_.noisy, 1e-2); }
+  engine::Difference input(const Fault& fault) const {
+    return engine::input_slope(*engine(fault), batch_.noisy, 1e-2);
+  }
   engine::Difference objective(const Fault& fault) const {
     return engine::objective_slope(*engine(fault), batch_.x, batch_.noisy, batch_.weight, 1e-2);
   }
@@ -68,7 +71,8 @@ TEST_P(NetworkCheckTest, NativeAgreesWithTorch) {
     EXPECT_GE(check.at(what).relative, 0) << what;
   engine::NetworkCheckOptions strict;
   strict.tolerance.gradient = 1e-12;
-  const engine::NetworkCheck failing = engine::check_network(network::Parameters::initialised(spec, 1), strict);
+  const engine::NetworkCheck failing =
+      engine::check_network(network::Parameters::initialised(spec, 1), strict);
   EXPECT_FALSE(failing.ok());
   EXPECT_EQ(failing.worst().what, "gradient");
 }

@@ -105,7 +105,7 @@ std::string shortcut(const network::Block& block) { return block.name + ".conv_s
 
 Reference::Reference(const network::Spec& spec, Vector parameters)
     : spec_(spec),
-      blocks_(mdsm::blocks(spec)),
+      blocks_(network::blocks(spec)),
       layout_(network::parameter_layout(spec)),
       parameters_(std::move(parameters)) {}
 

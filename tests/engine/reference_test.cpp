@@ -104,14 +104,14 @@ TEST_P(ReferenceTest, EnergyGradientIsTheSlopeOfTheEnergy) {
 
 TEST_P(ReferenceTest, TangentAlongVEqualsItsProductWithTheGradient) {
   Vector gradient(reference_.parameters().size(), 0.0);
-  const train::Objective result = reference_.objective(map_of(batch_.x, 0), map_of(batch_.noisy, 0), 0.3, gradient);
+  const Objective result = reference_.objective(map_of(batch_.x, 0), map_of(batch_.noisy, 0), 0.3, gradient);
   EXPECT_NE(result.v_dot_g, 0);
   EXPECT_NEAR(result.energy_dot, result.v_dot_g, 1e-12 * std::abs(result.v_dot_g));
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, ReferenceTest,
-                         testing::Combine(testing::Values(network::Network::res6, network::Network::res12, network::Network::res18,
-                                                          network::Network::res34),
+                         testing::Combine(testing::Values(network::Network::res6, network::Network::res12,
+                                                          network::Network::res18, network::Network::res34),
                                           testing::Values(network::Head::quadratic, network::Head::linear)),
                          [](const auto& made) {
                            return std::string(to_string(std::get<0>(made.param))) + "_" +

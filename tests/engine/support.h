@@ -12,7 +12,8 @@
 
 namespace mdsm::test {
 
-inline network::Spec small_spec(network::Network network, network::Head head, int64_t channels, int64_t width = 4) {
+inline network::Spec small_spec(network::Network network, network::Head head, int64_t channels,
+                                int64_t width = 4) {
   network::Spec spec;
   spec.network = network;
   spec.head = head;

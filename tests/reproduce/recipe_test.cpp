@@ -35,8 +35,8 @@ TEST_F(RecipeTest, ReadsEverything) {
   EXPECT_EQ(recipe.title, "T");
   EXPECT_EQ(recipe.needs, std::vector<std::string>{"other"});
   EXPECT_EQ(recipe.data, std::vector<std::string>{"mnist"});
-  EXPECT_EQ(recipe.scales.at("smoke").at("n"), "16");
-  EXPECT_EQ(recipe.scales.at("smoke").at("sampler"), "fast");
+  EXPECT_EQ(recipe.scales.at(Scale::smoke).at("n"), "16");
+  EXPECT_EQ(recipe.scales.at(Scale::smoke).at("sampler"), "fast");
   ASSERT_EQ(recipe.steps.size(), 1u);
   EXPECT_EQ(recipe.steps[0].words, (std::vector<std::string>{"sample", "--n", "{n}", "--out", "{here}"}));
   EXPECT_EQ(recipe.steps[0].resume, (std::vector<std::string>{"sample", "--resume"}));

@@ -112,7 +112,7 @@ TEST(Annealed, StopsWhenAsked) {
   GaussianEnergy engine;
   const auto seeds = seeds_from(0, 3);
   std::atomic<bool> stop = false;
-  mdsm::Run run{engine, seeds, {}, [&](const StepReport& r) { stop = r.step == 5; }, &stop};
+  sample::Run run{engine, seeds, {}, [&](const StepReport& r) { stop = r.step == 5; }, &stop};
   const auto samples = annealed_langevin(run, std::vector<double>(100, 1.0));
   EXPECT_TRUE(samples.stopped);
   EXPECT_EQ(samples.steps, 5);

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "core/threads.h"
+#include "engine/registry/registry.h"
 #include "moments.h"
+#include "restore/restore.h"
 #include "sample/fast.h"
 #include "sample/hmc.h"
 #include "sample/langevin.h"
-#include "restore/restore.h"
 
 namespace mdsm::sample {
 namespace {
@@ -40,7 +41,7 @@ std::vector<Named> samplers() {
            }},
           {"restore", [=](const Run& run) {
              const Tensor means(run.model.images(static_cast<int64_t>(run.seeds.size())), 0.3f);
-             return restore::restore(run, *block_mean_measurement(2), means, fast);
+             return restore::restore(run, *restore::block_mean_measurement(2), means, fast);
            }}};
 }
 

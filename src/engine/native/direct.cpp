@@ -15,6 +15,14 @@ memory::desc blocked(int64_t n, int64_t channels, int64_t size, Layout layout) {
   return {{n, channels, size, size}, memory::data_type::f32, layout.block == 16 ? Tag::nChw16c : Tag::nChw8c};
 }
 
+// oneDNN's own working memory belongs to the thread that made the primitive; an engine may be made in one
+// thread and used in another.
+dnnl::primitive_attr own_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
 // Everything a convolution's descriptors share.
 struct Descs {
   memory::desc src, weights, dst;
@@ -36,7 +44,7 @@ dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionShape& s
   dnnl::post_ops ops;
   if (elu) ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_elu, 1.0f, 0.0f);
   if (sum) ops.append_sum(1.0f);
-  dnnl::primitive_attr attr;
+  dnnl::primitive_attr attr = own_scratchpad();
   attr.set_post_ops(ops);
   const dnnl::convolution_forward::desc op(dnnl::prop_kind::forward_training,
                                            dnnl::algorithm::convolution_direct, d.src, d.weights, bias_desc,
@@ -49,12 +57,36 @@ template <class Primitive>
 typename Primitive::primitive_desc backward_desc(const ConvolutionShape& shape, Layout layout) {
   const Descs d(shape, layout);
   return {{dnnl::algorithm::convolution_direct, d.src, d.weights, d.dst, d.strides, d.padding, d.padding},
+          own_scratchpad(),
           dnnl_engine(),
           forward_desc(shape, layout, false, false, false)};
 }
 
 memory at(const memory::desc& desc, const float* data) {
   return {desc, dnnl_engine(), const_cast<float*>(data)};
+}
+
+// Runs a primitive to its end with a stream and working memory of the calling thread, so that engines in
+// different threads share nothing. The memory grows to what the largest primitive needs.
+template <class Primitive>
+void run(const Primitive& primitive, const typename Primitive::primitive_desc& desc,
+         std::unordered_map<int, memory> arguments) {
+  thread_local dnnl::stream stream(dnnl_engine());
+  thread_local FloatBuffer scratchpad;
+  const memory::desc scratchpad_desc = desc.scratchpad_desc();
+  const size_t count = (scratchpad_desc.get_size() + sizeof(float) - 1) / sizeof(float);
+  if (scratchpad.size() < count) {
+    scratchpad = FloatBuffer();  // give the old one back first
+    scratchpad = FloatBuffer(count);
+  }
+  arguments.emplace(DNNL_ARG_SCRATCHPAD, at(scratchpad_desc, scratchpad.data()));
+  primitive.execute(stream, arguments);
+  stream.wait();
+}
+
+void reorder(const memory& from, const memory& to) {
+  const dnnl::reorder::primitive_desc desc(from, to, own_scratchpad());
+  run(dnnl::reorder(desc), desc, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
 // The 3x3 taps averaged into a 4x4 kernel by 2x2 mean pooling: each of the four pooled positions shifts the
@@ -78,12 +110,8 @@ void add_unfolded(const float* from4x4, float* to3x3) {  // the transpose of fol
 
 const dnnl::engine& dnnl_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  apply_thread_count();
   return engine;
-}
-
-dnnl::stream& dnnl_stream() {
-  static dnnl::stream stream(dnnl_engine());
-  return stream;
 }
 
 DirectWeights::DirectWeights(int64_t out, int64_t in, int64_t kernel, bool pooled, Layout layout)
@@ -132,9 +160,7 @@ const float* DirectWeights::get(const memory::desc& wanted) {
   Copy& copy = **found;
   if (copy.version != version_) {
     if (padded_version_ != version_) make_padded();
-    memory from = at(padded_desc(), padded_.data()), to = at(wanted, copy.values.data());
-    dnnl::reorder(from, to).execute(dnnl_stream(), from, to);
-    dnnl_stream().wait();
+    reorder(at(padded_desc(), padded_.data()), at(wanted, copy.values.data()));
     copy.version = version_;
   }
   return copy.values.data();
@@ -143,9 +169,7 @@ const float* DirectWeights::get(const memory::desc& wanted) {
 void DirectWeights::add_gradient(const memory::desc& given, const float* gradient, float* plain) {
   const int64_t taps = kernel_ * kernel_, padded_taps = kernel() * kernel();
   FloatBuffer ordered(static_cast<size_t>(out_padded_ * in_padded_ * padded_taps));
-  memory from = at(given, gradient), to = at(padded_desc(), ordered.data());
-  dnnl::reorder(from, to).execute(dnnl_stream(), from, to);
-  dnnl_stream().wait();
+  reorder(at(given, gradient), at(padded_desc(), ordered.data()));
   parallel_for(out_, 1, [&](int64_t first, int64_t last) {
     for (int64_t o = first; o < last; ++o)
       for (int64_t i = 0; i < in_; ++i) {
@@ -195,8 +219,7 @@ void DirectConvolution::forward(const float* src, DirectWeights& weights, const 
       {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), weights.get(desc.weights_desc()))},
       {DNNL_ARG_DST, at(desc.dst_desc(), dst)}};
   if (bias) arguments.emplace(DNNL_ARG_BIAS, at(desc.bias_desc(), epilogue.bias));
-  primitive.execute(dnnl_stream(), arguments);
-  dnnl_stream().wait();
+  run(primitive, desc, std::move(arguments));
   finish(rest, shape_.out, shape_.out_size(), dst);
 }
 
@@ -207,11 +230,10 @@ void DirectConvolution::backward(const float* diff_dst, DirectWeights& weights, 
     backward_ = {made, dnnl::convolution_backward_data(made)};
   }
   const auto& [desc, primitive] = *backward_;
-  primitive.execute(dnnl_stream(),
-                    {{DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst)},
-                     {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), weights.get(desc.weights_desc()))},
-                     {DNNL_ARG_DIFF_SRC, at(desc.diff_src_desc(), diff_src)}});
-  dnnl_stream().wait();
+  run(primitive, desc,
+      {{DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst)},
+       {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), weights.get(desc.weights_desc()))},
+       {DNNL_ARG_DIFF_SRC, at(desc.diff_src_desc(), diff_src)}});
   finish(epilogue, shape_.in, shape_.size, diff_src);
 }
 
@@ -231,10 +253,10 @@ void DirectConvolution::gradient(const float* src, const float* diff_dst, Direct
                                  float* plain, float* scratch) {
   const auto& [desc, primitive] = gradient_made();
   const memory::desc order = desc.diff_weights_desc();
-  primitive.execute(dnnl_stream(), {{DNNL_ARG_SRC, at(desc.src_desc(), src)},
-                                    {DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst)},
-                                    {DNNL_ARG_DIFF_WEIGHTS, at(order, scratch)}});
-  dnnl_stream().wait();
+  run(primitive, desc,
+      {{DNNL_ARG_SRC, at(desc.src_desc(), src)},
+       {DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst)},
+       {DNNL_ARG_DIFF_WEIGHTS, at(order, scratch)}});
   weights.add_gradient(order, scratch, plain);
 }
 

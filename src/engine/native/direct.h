@@ -14,9 +14,9 @@
 
 namespace mdsm::engine::native {
 
-// One oneDNN CPU engine and stream for the process.
+// One oneDNN CPU engine for the process. What is made or run with it keeps to set_thread_count() in any
+// thread.
 const dnnl::engine& dnnl_engine();
-dnnl::stream& dnnl_stream();
 
 // Channels are already padded to whole blocks.
 struct ConvolutionShape {

@@ -1,0 +1,65 @@
+#include "app/convert.h"
+
+#include <algorithm>
+
+#include "app/output.h"
+#include "core/error.h"
+#include "network/model_file.h"
+#include "network/state_dict.h"
+
+namespace mdsm::app {
+
+ImportResult run_import(const ImportOptions& options) {
+  check_output(options.output, options.force);
+  const network::ImportedParameters imported = network::parameters_from(
+      network::read_state_dict(fs::path(options.input)), options.sigma0, options.input);
+  nlohmann::json info = {{"imported_from", fs::path(options.input).filename().string()}};
+  if (!options.preset.empty()) info["preset"] = options.preset;
+  network::save_model(options.output, imported.parameters, info);
+  return {imported.parameters.spec(), imported.skipped, options.output};
+}
+
+ExportResult run_export(const ExportOptions& options) {
+  check_output(options.output, options.force);
+  ExportResult result;
+  result.written = options.output;
+  result.type = options.half ? io::StoredType::float16 : io::StoredType::float32;
+  if (fs::path(options.output).extension() != ".safetensors") result.format = ExportFormat::state_dict;
+  if (options.half && result.format == ExportFormat::state_dict)
+    fail_usage("name a file that ends in .safetensors", "--half writes a model file, not {}", options.output);
+  const network::Model model = network::load_model(options.input);
+  result.tensors = model.parameters.layout().size();
+  result.values = network::parameter_count(model.parameters.spec());
+  if (result.format == ExportFormat::model_file)
+    network::save_model(options.output, model.parameters, model.info, result.type);
+  else
+    network::write_state_dict(options.output, model.parameters);
+  return result;
+}
+
+void print(const ImportResult& result) {
+  const network::Spec& spec = result.spec;
+  fmt::print("network     {}\nwidth       {}\nchannels    {}\nsize        {}\nhead        {}\n",
+             to_string(spec.network), spec.width, spec.channels, spec.size, to_string(spec.head));
+  fmt::print("sigma0      {:g}\nparameters  {}\n", spec.sigma0, grouped(network::parameter_count(spec)));
+  constexpr size_t kShown = 4;
+  const auto& skipped = result.skipped;
+  fmt::print("skipped     {} unused entries", skipped.size());
+  if (!skipped.empty())
+    fmt::print(" ({}{})",
+               fmt::join(skipped.begin(), skipped.begin() + std::min(kShown, skipped.size()), ", "),
+               skipped.size() > kShown ? ", ..." : "");
+  fmt::print("\nwritten     {}\n", result.written);
+}
+
+void print(const ExportResult& result) {
+  if (result.format == ExportFormat::model_file)
+    fmt::print("{}: {} values as {}\n", result.written, grouped(result.values),
+               result.type == io::StoredType::float16 ? "float16" : "float32");
+  else
+    fmt::print(
+        "{}: {} tensors, {} values; load it with torch.load, then load_state_dict(..., strict=False)\n",
+        result.written, result.tensors, grouped(result.values));
+}
+
+}  // namespace mdsm::app

@@ -1,0 +1,47 @@
+// What `mdsm import` and `mdsm export` do: PyTorch state dicts into model files, and model files into state
+// dicts or smaller model files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/safetensors.h"
+#include "network/spec.h"
+
+namespace mdsm::app {
+
+struct ImportOptions {
+  std::string input, output;
+  std::string preset;   // noted in the file unless empty
+  double sigma0 = 0.1;  // a state dict does not say
+  bool force = false;   // replace an existing file
+};
+
+struct ImportResult {
+  network::Spec spec;
+  std::vector<std::string> skipped;  // entries of the state dict that the network does not use
+  std::string written;
+};
+
+struct ExportOptions {
+  std::string input, output;  // an output that ends in .safetensors is a model file
+  bool half = false;          // weights of a model file as float16
+  bool force = false;
+};
+
+enum class ExportFormat { model_file, state_dict };
+
+struct ExportResult {
+  ExportFormat format = ExportFormat::model_file;
+  io::StoredType type = io::StoredType::float32;
+  size_t tensors = 0;
+  int64_t values = 0;
+  std::string written;
+};
+
+ImportResult run_import(const ImportOptions& options);
+ExportResult run_export(const ExportOptions& options);
+void print(const ImportResult& result);
+void print(const ExportResult& result);
+
+}  // namespace mdsm::app

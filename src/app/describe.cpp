@@ -1,0 +1,70 @@
+#include "app/describe.h"
+
+#include "app/output.h"
+#include "engine/registry/registry.h"
+#include "network/model_file.h"
+
+namespace mdsm::app {
+namespace {
+
+std::string shape_text(const Shape& shape) { return fmt::format("{}x{}x{}", shape.c, shape.h, shape.w); }
+
+std::string memory_text(size_t bytes) { return bytes_text(static_cast<double>(bytes)); }
+
+}  // namespace
+
+DescribeResult run_describe(const DescribeOptions& options) {
+  DescribeResult result;
+  result.spec = options.spec;
+  if (!options.model.empty()) {
+    const network::Model model = network::load_model(options.model);
+    result.spec = model.parameters.spec();
+    result.info = model.info;
+  }
+  result.layers = network::layers(result.spec);
+  result.parameters = network::parameter_count(result.spec);
+  result.multiply_adds = network::multiply_adds(result.spec);
+  result.batch = options.batch;
+  result.memory = *engine::memory_need({}, result.spec, options.batch);
+  return result;
+}
+
+nlohmann::json to_json(const DescribeResult& result) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const network::LayerInfo& layer : result.layers)
+    rows.push_back({{"name", layer.name},
+                    {"kind", layer.kind},
+                    {"output", {layer.output.c, layer.output.h, layer.output.w}},
+                    {"parameters", layer.parameters},
+                    {"multiply_adds", layer.multiply_adds}});
+  return {{"spec", to_json(result.spec)},
+          {"layers", rows},
+          {"parameters", result.parameters},
+          {"multiply_adds", result.multiply_adds},
+          {"batch", result.batch},
+          {"memory_bytes",
+           {{"parameters", result.memory.parameters},
+            {"energy", result.memory.energy},
+            {"gradient", result.memory.gradient},
+            {"training", result.memory.training}}},
+          {"info", result.info}};
+}
+
+void print(const DescribeResult& result) {
+  const network::Spec& spec = result.spec;
+  fmt::print("{}, width {}, images {}x{}x{}, {} head, sigma0 {:g}, bowl {:g}\n\n", to_string(spec.network),
+             spec.width, spec.channels, spec.size, spec.size, to_string(spec.head), spec.sigma0, spec.bowl);
+  constexpr const char* kRow = "{:<24}{:<20}{:>14}{:>14}{:>16}\n";
+  fmt::print(kRow, "layer", "what", "output", "parameters", "multiply-adds");
+  for (const network::LayerInfo& layer : result.layers)
+    fmt::print(kRow, layer.name, layer.kind, shape_text(layer.output), grouped(layer.parameters),
+               grouped(layer.multiply_adds));
+  fmt::print(kRow, "total", "", "", grouped(result.parameters), grouped(result.multiply_adds));
+  fmt::print("\nmemory      {} for weights and optimiser, {} for training on {} images\n",
+             memory_text(result.memory.parameters), memory_text(result.memory.training), result.batch);
+  fmt::print("            {} for gradients, {} for energies of {} images\n",
+             memory_text(result.memory.gradient), memory_text(result.memory.energy), result.batch);
+  if (!result.info.empty()) fmt::print("\nnotes in the file: {}\n", result.info.dump());
+}
+
+}  // namespace mdsm::app

@@ -5,11 +5,11 @@
 namespace mdsm::app {
 
 void NetworkOptions::declare(OptionSet& options) {
-  options.add("net", network, "network").choices({"res6", "res12", "res18", "res34"});
+  options.add("net", network, "network");
   options.add("width", width, "channels after the first convolution, a multiple of 4").range(4, 4096);
   options.add("channels", channels, "channels of the images").range(1, 1024);
   options.add("size", size, "pixels along each side, a multiple of 8 (res34: 16)").range(8, 4096);
-  options.add("head", head, "head").choices({"quadratic", "linear"});
+  options.add("head", head, "head");
 }
 
 void NetworkOptions::exclude(const OptionSet& options, const std::string& other) const {
@@ -20,8 +20,8 @@ void NetworkOptions::exclude(const OptionSet& options, const std::string& other)
 
 network::Spec NetworkOptions::spec() const {
   network::Spec spec;
-  spec.network = network::network_from(network);
-  spec.head = network::head_from(head);
+  spec.network = network;
+  spec.head = head;
   spec.width = width;
   spec.channels = channels;
   spec.size = size;

@@ -9,7 +9,8 @@
 namespace mdsm::app {
 
 struct NetworkOptions {
-  std::string network = "res12", head = "quadratic";
+  network::Network network = network::Spec().network;
+  network::Head head = network::Spec().head;
   int64_t width = network::Spec().width, channels = network::Spec().channels, size = network::Spec().size;
 
   void declare(OptionSet& options);

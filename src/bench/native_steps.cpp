@@ -9,7 +9,6 @@
 #include "engine/registry/registry.h"
 #include "sample/langevin.h"
 #include "train/noise.h"
-#include "train/objective.h"
 
 namespace mdsm::bench {
 namespace {
@@ -28,7 +27,8 @@ NativeSteps::NativeSteps(Problem problem, const StepNumbers& numbers)
       engine_(engine::make_engine({.exact = numbers.exact}, problem_.parameters)),
       noisy_(problem_.clean.shape()),
       residual_(problem_.sigma.size()),
-      energy_(problem_.sigma.size()) {}
+      energy_(problem_.sigma.size()),
+      likelihood_({.buffer = problem_.clean.shape().n}) {}
 
 double NativeSteps::train(int64_t repeat) {
   const auto start = Clock::now();
@@ -51,24 +51,24 @@ double NativeSteps::train(int64_t repeat) {
 
 double NativeSteps::likelihood(int64_t repeat) {
   train::TrainOptions options;
-  options.objective = "ml";
-  options.batch = options.ml.buffer = problem_.clean.shape().n;
+  options.batch = problem_.clean.shape().n;
   options.sigma0 = engine_->spec().sigma0;
   options.seed = static_cast<int64_t>(numbers_.seed);
   train::TrainObserver silent;
-  const auto objective = train::make_objective(*engine_, options, chains_, silent);
+  const train::TrainingContext run{*engine_, options, silent};
+  likelihood_.begin(run);
   const auto start = Clock::now();
   for (int64_t i = 0; i < repeat; ++i) {
     train::StepResult result;
     engine_->zero_gradient();
-    objective->gradient(step_, problem_.clean, false, result);
+    likelihood_.gradient(run, step_, problem_.clean, false, result);
     if (!std::isfinite(result.loss)) fail("this is a bug in the engine", "the loss is {}", result.loss);
     engine::AdamStep adam;
     adam.step = ++step_;
     adam.lr = numbers_.lr;
     adam.ema = numbers_.ema;
     engine_->optimiser_step(adam);
-    objective->applied();
+    likelihood_.applied();
   }
   return seconds_since(start) / static_cast<double>(repeat);
 }

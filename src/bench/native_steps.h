@@ -8,6 +8,7 @@
 #include "bench/problem.h"
 #include "engine/trainable_energy.h"
 #include "engine/native/profile.h"
+#include "train/likelihood.h"
 
 namespace mdsm::bench {
 
@@ -29,7 +30,7 @@ class NativeSteps {
   // Seconds of one step, the mean over `repeat` of them.
   double train(int64_t repeat);
   double langevin(int64_t repeat);
-  // Updates of maximum likelihood with its usual number of Langevin steps, on the same images.
+  // Training steps of maximum likelihood with its usual number of Langevin steps, on the same images.
   double likelihood(int64_t repeat);
   Profile profile(Task task, int64_t repeat);
   // Writes energy.npy (N), grad_x.npy (N,C,H,W), residual.npy (N) and gradient.npy (parameters) of the
@@ -43,7 +44,7 @@ class NativeSteps {
   Tensor noisy_;
   std::vector<float> residual_, energy_;
   int64_t step_ = 0;
-  std::vector<float> chains_;
+  train::LikelihoodObjective likelihood_;
 };
 
 }  // namespace mdsm::bench

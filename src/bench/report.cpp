@@ -7,7 +7,7 @@
 #include "bench/table.h"
 #include "core/error.h"
 #include "core/machine.h"
-#include "train/train_options.h"
+#include "train/likelihood.h"
 
 namespace mdsm::bench {
 namespace {

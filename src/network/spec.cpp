@@ -114,34 +114,6 @@ int64_t multiply_adds(const Spec& spec) {
   return total + (spec.head == Head::quadratic ? 3 : 1) * features(spec);
 }
 
-const char* to_string(Network network) {
-  switch (network) {
-    case Network::res6:
-      return "res6";
-    case Network::res12:
-      return "res12";
-    case Network::res18:
-      return "res18";
-    case Network::res34:
-      return "res34";
-  }
-  return "?";
-}
-
-const char* to_string(Head head) { return head == Head::quadratic ? "quadratic" : "linear"; }
-
-Network network_from(const std::string& name) {
-  for (const Network network : {Network::res6, Network::res12, Network::res18, Network::res34})
-    if (name == to_string(network)) return network;
-  fail_usage("choose one of res6, res12, res18, res34", "network '{}' does not exist", name);
-}
-
-Head head_from(const std::string& name) {
-  for (const Head head : {Head::quadratic, Head::linear})
-    if (name == to_string(head)) return head;
-  fail_usage("choose quadratic or linear", "head '{}' does not exist", name);
-}
-
 json to_json(const Spec& spec) {
   return {{"network", to_string(spec.network)},
           {"width", spec.width},
@@ -155,11 +127,11 @@ json to_json(const Spec& spec) {
 Spec spec_from_json(const json& values, const std::string& where) {
   Spec spec;
   try {
-    spec.network = network_from(values.at("network").get<std::string>());
+    spec.network = from_name<Network>(values.at("network").get<std::string>(), "network");
     spec.width = values.at("width").get<int64_t>();
     spec.channels = values.at("channels").get<int64_t>();
     spec.size = values.at("size").get<int64_t>();
-    spec.head = head_from(values.at("head").get<std::string>());
+    spec.head = from_name<Head>(values.at("head").get<std::string>(), "head");
     spec.sigma0 = values.at("sigma0").get<double>();
     spec.bowl = values.value("bowl", 0.0);  // older files have none
     validate(spec);

@@ -7,12 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/tensor.h"
 
 namespace mdsm::network {
 
 enum class Network { res6, res12, res18, res34 };
+constexpr auto enum_names(Network) {
+  return names_of<Network>({{Network::res6, "res6"},
+                            {Network::res12, "res12"},
+                            {Network::res18, "res18"},
+                            {Network::res34, "res34"}});
+}
 enum class Head { quadratic, linear };
+constexpr auto enum_names(Head) {
+  return names_of<Head>({{Head::quadratic, "quadratic"}, {Head::linear, "linear"}});
+}
 
 struct Spec {
   Network network = Network::res12;
@@ -55,11 +65,6 @@ int64_t parameter_count(const Spec& spec);
 
 // Multiply-adds of one energy evaluation of one image, with mean pooling folded into the convolutions.
 int64_t multiply_adds(const Spec& spec);
-
-const char* to_string(Network network);
-const char* to_string(Head head);
-Network network_from(const std::string& name);
-Head head_from(const std::string& name);
 
 nlohmann::json to_json(const Spec& spec);
 Spec spec_from_json(const nlohmann::json& values, const std::string& where);

@@ -61,6 +61,11 @@ bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float facto
   });
 }
 
+bool langevin_step(std::span<float> x, std::span<const float> g, double eps, RandomStream& stream) {
+  return diffuse(x, g, static_cast<float>(-eps * eps / 2), static_cast<float>(eps),
+                 [&](std::span<float> noise) { stream.fill_normal(noise); });
+}
+
 double sum_of_squares(std::span<const float> values) {
   double lanes[8] = {};  // a fixed order of addition that still allows vector code
   size_t i = 0;

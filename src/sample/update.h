@@ -1,4 +1,5 @@
-// The arithmetic of a sampling step on one image, each a single pass over it. Internal to this folder.
+// The arithmetic of a sampling step on one image, each a single pass over it. For samplers,
+// restoration and the chains of maximum-likelihood training.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,9 @@ bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float facto
 // The same with the mean of two streams' normal n.
 bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
                        RandomStream before, RandomStream after);
+
+// A Langevin step at temperature 1, x += -eps²/2 g + eps n, with n from a stream that goes on from step to step.
+bool langevin_step(std::span<float> x, std::span<const float> g, double eps, RandomStream& stream);
 
 double sum_of_squares(std::span<const float> values);
 // sigma0² ‖g‖ / sqrt(pixels)

@@ -4,7 +4,6 @@
 #include <cctype>
 
 #include "core/error.h"
-#include "io/safetensors.h"
 
 namespace mdsm::train {
 namespace {
@@ -20,19 +19,19 @@ constexpr Part kParts[] = {{engine::StateVector::weights, "weights"},
                            {engine::StateVector::adam_m, "adam_m"},
                            {engine::StateVector::adam_v, "adam_v"}};
 
-constexpr const char* kChains = "chains";
-
 std::vector<float> read_part(const engine::TrainableEnergy& engine, engine::StateVector which) {
   std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
   engine.read(which, values);
   return values;
 }
 
-json head_json(const StateHead& head) {
-  return {{"step", head.step},           {"cursor", head.step},
-          {"seconds", head.seconds},     {"meter", head.meter.to_json()},
-          {"seed", head.seed},           {"options_hash", head.options_hash},
-          {"data_size", head.data_size}, {"format", 1}};
+json head_json(const StateHead& head, const json& of_objective) {
+  json values = {{"step", head.step},           {"cursor", head.step},
+                 {"seconds", head.seconds},     {"meter", head.meter.to_json()},
+                 {"seed", head.seed},           {"options_hash", head.options_hash},
+                 {"data_size", head.data_size}, {"format", 1}};
+  if (!of_objective.empty()) values["objective"] = of_objective;
+  return values;
 }
 
 StateHead head_from(const json& values) {
@@ -48,39 +47,27 @@ StateHead head_from(const json& values) {
   return head;
 }
 
-[[noreturn]] void damaged(const fs::path& path, const std::string& what) {
-  fail("the file is damaged or belongs to another run", "{}: not a usable training state: {}", path.string(),
-       what);
-}
-
 void load_part(const io::SafetensorsFile& file, const Part& part, engine::TrainableEnergy& engine) {
   std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
   for (const network::ParameterInfo& info : network::parameter_layout(engine.spec())) {
     const std::string name = fmt::format("{}.{}", part.name, info.name);
     const auto* entry = file.find(name);
     if (!entry || entry->shape != info.shape || entry->dtype != "F32")
-      damaged(file.path(), "tensor " + name + (entry ? " has another shape or type" : " is missing"));
+      fail_damaged_state(file.path(), "tensor " + name + (entry ? " has another shape or type" : " is missing"));
     std::ranges::copy(file.read(*entry), values.begin() + info.offset);
   }
-  if (find_non_finite(values) >= 0) damaged(file.path(), fmt::format("{} are not all finite", part.name));
+  if (find_non_finite(values) >= 0) fail_damaged_state(file.path(), fmt::format("{} are not all finite", part.name));
   engine.write(part.which, values);
 }
 
-std::vector<float> load_chains(const io::SafetensorsFile& file, const Shape& image) {
-  const auto* entry = file.find(kChains);
-  if (!entry) return {};
-  const std::vector<int64_t> wanted = {image.c, image.h, image.w};
-  if (entry->dtype != "F32" || entry->shape.size() != 4 ||
-      !std::equal(wanted.begin(), wanted.end(), entry->shape.begin() + 1))
-    damaged(file.path(), "the chains have another shape or type");
-  std::vector<float> values = file.read(*entry);
-  if (find_non_finite(values) >= 0) damaged(file.path(), "the chains are not all finite");
-  return values;
+bool is_part(const std::string& tensor) {
+  return std::ranges::any_of(kParts, [&](const Part& part) { return tensor.starts_with(std::string(part.name) + "."); });
 }
 
 }  // namespace
 
-void save_state(const fs::path& path, const engine::TrainableEnergy& engine, const StateHead& head) {
+void save_state(const fs::path& path, const engine::TrainableEnergy& engine, const Objective& objective,
+                const StateHead& head) {
   std::vector<std::vector<float>> vectors;
   std::vector<io::NamedTensor> tensors;
   const auto layout = network::parameter_layout(engine.spec());
@@ -90,33 +77,44 @@ void save_state(const fs::path& path, const engine::TrainableEnergy& engine, con
       tensors.push_back({fmt::format("{}.{}", part.name, info.name), info.shape,
                          std::span(vectors.back()).subspan(info.offset, info.count)});
   }
-  if (!head.chains.empty()) {
-    const Shape image = engine.spec().input(1);
-    const auto count = static_cast<int64_t>(head.chains.size()) / image.count();
-    tensors.push_back({kChains, {count, image.c, image.h, image.w}, head.chains});
-  }
-  io::write_safetensors(path, tensors,
-                    {{"mdsm_state", head_json(head).dump()}, {"spec", to_json(engine.spec()).dump()}});
+  StateWriter own;
+  objective.save(own);
+  std::ranges::copy(own.tensors(), std::back_inserter(tensors));
+  io::write_safetensors(
+      path, tensors,
+      {{"mdsm_state", head_json(head, own.values).dump()}, {"spec", to_json(engine.spec()).dump()}});
 }
 
-StateHead load_state(const fs::path& path, engine::TrainableEnergy& engine) {
-  const io::SafetensorsFile file(path);
-  StateHead head;
+StateFile::StateFile(const fs::path& path, const network::Spec& wanted) : file_(path) {
   try {
-    head = head_from(json::parse(file.metadata().at("mdsm_state")));
-    const network::Spec spec = network::spec_from_json(json::parse(file.metadata().at("spec")), path.string());
-    if (spec.input(1) != engine.spec().input(1))
+    const json values = json::parse(file_.metadata().at("mdsm_state"));
+    head_ = head_from(values);
+    of_objective_ = values.value("objective", json::object());
+    const network::Spec spec =
+        network::spec_from_json(json::parse(file_.metadata().at("spec")), path.string());
+    if (spec.input(1) != wanted.input(1))
       fail("give it the same data and options", "the data now has images of {}, the run was started with {}",
-           engine.spec().input(1).text(), spec.input(1).text());
-    if (spec != engine.spec()) damaged(path, "its network is not that of the run's options");
+           wanted.input(1).text(), spec.input(1).text());
+    if (spec != wanted) fail_damaged_state(path, "its network is not that of the run's options");
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {  // a missing key, bad JSON, a value of another type
-    damaged(path, error.what());
+    fail_damaged_state(path, error.what());
   }
-  for (const Part& part : kParts) load_part(file, part, engine);
-  head.chains = load_chains(file, engine.spec().input(1));
-  return head;
+}
+
+void StateFile::load(engine::TrainableEnergy& engine, Objective& objective) const {
+  for (const Part& part : kParts) load_part(file_, part, engine);
+  StateReader reader(file_, of_objective_);
+  try {
+    objective.load(reader, engine.spec());
+  } catch (const json::exception& error) {
+    fail_damaged_state(file_.path(), error.what());
+  }
+  for (const auto& entry : file_.entries())
+    if (!is_part(entry.name) && !reader.was_read(entry.name))
+      fail("the file is damaged or belongs to another run", "{}: its {} are not of this run",
+           file_.path().string(), entry.name);
 }
 
 bool state_is_finite(const engine::TrainableEnergy& engine) {

@@ -8,25 +8,39 @@
 
 #include "core/files.h"
 #include "engine/trainable_energy.h"
+#include "io/safetensors.h"
+#include "train/objective.h"
 #include "train/stats.h"
 
 namespace mdsm::train {
 
 struct StateHead {
-  int64_t step = 0;    // updates done; also the loader's cursor
+  int64_t step = 0;    // steps done; also the loader's cursor
   double seconds = 0;  // of training so far
   StatsMeter meter;
   int64_t seed = 0;
   std::string options_hash;
-  int64_t data_size = 0;      // images of the data set, to notice when it is another one
-  std::vector<float> chains;  // of maximum likelihood, image after image; empty where none are kept
+  int64_t data_size = 0;  // images of the data set, to notice when it is another one
 };
 
-// Weights, average and Adam's two moments of the engine and the chains, with the head in the metadata.
-void save_state(const fs::path& path, const engine::TrainableEnergy& engine, const StateHead& head);
+// Weights, average and Adam's two moments of the engine and the tensors of the objective, with the head in the
+// metadata.
+void save_state(const fs::path& path, const engine::TrainableEnergy& engine, const Objective& objective,
+                const StateHead& head);
 
-// Puts the vectors into the engine and returns the head. The network of the file must be the engine's.
-StateHead load_state(const fs::path& path, engine::TrainableEnergy& engine);
+class StateFile {
+ public:
+  // Reads the file. Its network must be this one.
+  StateFile(const fs::path& path, const network::Spec& spec);
+  const StateHead& head() const { return head_; }
+  // Puts the vectors into the engine, and what is the objective's into the objective.
+  void load(engine::TrainableEnergy& engine, Objective& objective) const;
+
+ private:
+  io::SafetensorsFile file_;
+  StateHead head_;
+  nlohmann::json of_objective_;
+};
 
 // True when weights and moments are all finite: only then is a state worth resuming.
 bool state_is_finite(const engine::TrainableEnergy& engine);

@@ -1,69 +1,151 @@
 #include "train/denoising.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "train/importance.h"
+#include "core/error.h"
 
 namespace mdsm::train {
 namespace {
 
+constexpr const char *kQuarters = "loss_quarters", *kEnergyData = "energy_data", *kEnergyNoise = "energy_noise",
+                     *kEffective = "importance_effective";
+constexpr std::array<const char*, 4> kQuarterColours = {"#1f5fa8", "#2e8b57", "#d35400", "#c0392b"};
+
 // Levels rise along the batch, so its quarters are the quarters of the noise range.
-std::array<double, 4> quarter_losses(std::span<const float> residual, std::span<const float> levels) {
-  std::array<double, 4> losses{};
+struct Quarter {
+  size_t first, count;
+};
+Quarter quarter_of(size_t batch, size_t quarter) {
+  const size_t first = batch * quarter / 4;
+  return {first, batch * (quarter + 1) / 4 - first};
+}
+
+std::vector<double> quarter_losses(std::span<const float> residual, std::span<const float> levels) {
+  std::vector<double> losses;
   for (size_t q = 0; q < 4; ++q) {
-    const size_t begin = residual.size() * q / 4, count = residual.size() * (q + 1) / 4 - begin;
-    losses[q] = normalised_loss(residual.subspan(begin, count), levels.subspan(begin, count));
+    const auto [first, count] = quarter_of(residual.size(), q);
+    losses.push_back(normalised_loss(residual.subspan(first, count), levels.subspan(first, count)));
   }
   return losses;
 }
 
 }  // namespace
 
-DenoisingObjective::DenoisingObjective(engine::TrainableEnergy& engine, const TrainOptions& options, TrainObserver& observer)
-    : engine_(engine),
-      options_(options),
-      observer_(observer),
-      levels_(noise_levels(options.noise, options.batch)),
-      weights_(objective_weights(levels_, options.noise.weight_power)),
-      residual_(levels_.size()),
-      energy_(levels_.size()),
-      noisy_(engine.spec().input(options.batch)) {}
+void DenoisingObjective::declare(OptionSet& set) {
+  set.group("Noise");
+  set.add("noise", noise_.kind, "how noise levels are spread over a batch; as in the paper for its data sets");
+  set.add("sigma-min", noise_.sigma_min, "lowest noise level").range(1e-6, 1e3);
+  set.add("sigma-max", noise_.sigma_max, "highest noise level").range(1e-6, 1e3);
+  set.add("sigma", noise_.sigma, "the one level of --objective single").range(1e-6, 1e3);
+  set.add("weight-power", noise_.weight_power, "p of the objective's weight sigma^-p").range(0, 4);
+  set.add("importance", importance_,
+          "batch: weigh each noisy image by how likely its origin is under sigma0, among the batch");
+}
 
-void DenoisingObjective::gradient(int64_t step, ConstTensorView clean, bool with_energy_of_data,
-                                  StepResult& result) {
-  add_training_noise(clean, levels_, static_cast<uint64_t>(options_.seed), step, noisy_);
-  observer_.on_batch(step, clean, noisy_, levels_);
-  if (with_energy_of_data) result.energy_data = mean_energy(clean);
+void DenoisingObjective::resolve(OptionSet& set) {
+  if (levels_kind_ == Levels::one) {
+    if (set.given("noise") && noise_.kind != NoiseKind::single)
+      fail_usage("leave --noise out", "--noise {} is not what --objective {} trains with", to_string(noise_.kind),
+                 name());
+    set.set_default("noise", to_string(NoiseKind::single));
+    // One level is the kernel itself (the paper's L_DSM): the density is that of data with this noise.
+    set.set_default("sigma0", fmt::format("{}", noise_.sigma));
+  }
+  if (noise_.kind == NoiseKind::single && (set.given("sigma-min") || set.given("sigma-max")))
+    fail_usage("give its level with --sigma", "--sigma-min and --sigma-max mean nothing to {}",
+               levels_kind_ == Levels::one ? "--objective " + name() : "--noise single");
+  if (noise_.kind != NoiseKind::single && set.given("sigma"))
+    fail_usage("give --sigma-min and --sigma-max, or --objective single", "--sigma means nothing to --noise {}",
+               to_string(noise_.kind));
+}
+
+void DenoisingObjective::begin(const TrainingContext& run) {
+  levels_ = noise_levels(noise_, run.options.batch);
+  weights_ = objective_weights(levels_, noise_.weight_power);
+  residual_.resize(levels_.size());
+  energy_.resize(levels_.size());
+  noisy_ = Tensor(run.engine.spec().input(run.options.batch));
+}
+
+void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, ConstTensorView clean,
+                                  bool with_energy_of_data, StepResult& result) {
+  add_training_noise(clean, levels_, static_cast<uint64_t>(run.options.seed), step, noisy_);
+  run.observer.on_batch(step, clean, noisy_, levels_);
+  const double energy_data = with_energy_of_data ? mean_energy(run, clean) : 0;
 
   std::vector<float> weights = weights_;
-  if (options_.importance == "batch") {
-    const std::vector<double> ratio = importance_weights(clean, noisy_, levels_, options_.sigma0);
+  std::optional<double> effective;
+  if (importance_ == Importance::batch) {
+    const std::vector<double> ratio = importance_weights(clean, noisy_, levels_, run.options.sigma0);
     for (size_t i = 0; i < weights.size(); ++i) weights[i] *= static_cast<float>(ratio[i]);
-    result.effective = effective_share(ratio);
+    effective = effective_share(ratio);
   }
-  for_micro_batches(options_, [&](int64_t first, int64_t count) {
+  for_micro_batches(run.options, [&](int64_t first, int64_t count) {
     const auto part = [&](std::vector<float>& v) {
       return std::span(v).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
     };
-    engine_.objective_gradient(clean.images(first, count), noisy_.view().images(first, count), part(weights),
-                               part(residual_), part(energy_));
+    run.engine.objective_gradient(clean.images(first, count), noisy_.view().images(first, count), part(weights),
+                                  part(residual_), part(energy_));
   });
   // The same sum with and without importance weights, so that the two can be compared.
   result.loss = normalised_loss(residual_, levels_);
-  result.quarters = quarter_losses(residual_, levels_);
-  result.energy_noise = mean(energy_);
+  result.own = {{kQuarters, "loss/quarter", quarter_losses(residual_, levels_), true},
+                {kEnergyData, "energy/data", {energy_data}},
+                {kEnergyNoise, "energy/noise", {mean(energy_)}}};
+  if (effective) result.own.push_back({kEffective, "train/importance_effective", {*effective}});
 }
 
 // The authors' 1e-8 is for a loss 1/sigma0⁴ as large.
-double DenoisingObjective::adam_epsilon() const { return 1e-8 * std::pow(options_.sigma0, 4); }
+double DenoisingObjective::adam_epsilon(const TrainOptions& options) const {
+  return 1e-8 * std::pow(options.sigma0, 4);
+}
 
-double DenoisingObjective::mean_energy(ConstTensorView x) {
-  for_micro_batches(options_, [&](int64_t first, int64_t count) {
-    engine_.energy(x.images(first, count),
-                   std::span(energy_).subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
+double DenoisingObjective::mean_energy(const TrainingContext& run, ConstTensorView x) {
+  for_micro_batches(run.options, [&](int64_t first, int64_t count) {
+    run.engine.energy(x.images(first, count),
+                      std::span(energy_).subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
   });
   return mean(energy_);
+}
+
+std::string DenoisingObjective::log_line(const StatsRecord& r) const {
+  const auto own = [&](const char* name, size_t index = 0) { return value_of(r.own, name, index); };
+  const double effective = own(kEffective);
+  return fmt::format(
+      "loss {:.2f} ({:.1f} {:.1f} {:.1f} {:.1f}), energy of data {:.1f}, of noise {:.1f}, gradient {:.3g}, "
+      "rate {:.3g}, {}{:.0f} images/s",
+      r.loss, own(kQuarters, 0), own(kQuarters, 1), own(kQuarters, 2), own(kQuarters, 3), own(kEnergyData),
+      own(kEnergyNoise), r.grad_norm, r.lr,
+      std::isnan(effective) ? "" : fmt::format("{:.0f} % of images count, ", 100 * effective), r.images_per_s);
+}
+
+// Where grad_x is 0, what is left of a residual is the noise itself: sigma² for each value of an image.
+std::optional<double> DenoisingObjective::flat_loss(const network::Spec& spec) const {
+  return static_cast<double>(spec.input(1).count());
+}
+
+LossPanel DenoisingObjective::loss_panel(const TrainOptions& options) const {
+  LossPanel panel;
+  if (noise_.kind == NoiseKind::single || options.batch < 4) return panel;
+  const std::vector<float> levels = noise_levels(noise_, options.batch);
+  for (size_t q = 0; q < kQuarterColours.size(); ++q) {
+    const auto [first, count] = quarter_of(levels.size(), q);
+    panel.lines.push_back({fmt::format("noise {:.2g} to {:.2g}", levels[first], levels[first + count - 1]),
+                           kQuarters, q, kQuarterColours[q]});
+  }
+  return panel;
+}
+
+nlohmann::json DenoisingObjective::trained() const {
+  nlohmann::json values = {{"noise", to_json(noise_)}};
+  if (importance_ != Importance::none) values["importance"] = to_string(importance_);
+  return values;
+}
+
+nlohmann::json DenoisingObjective::sampling(const TrainOptions& options) const {
+  return levels_kind_ == Levels::many ? annealed_sampling(options.sigma0) : constant_sampling(options.sigma0);
 }
 
 }  // namespace mdsm::train

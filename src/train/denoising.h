@@ -1,26 +1,45 @@
-// Denoising score matching, at many noise levels (the paper's objective) or at one, with or without the
-// importance weights that the paper leaves out.
+// Denoising score matching, at many noise levels (mdsm, the paper's objective) or at one (single), with or without
+// the importance weights that the paper leaves out.
 #pragma once
 
 #include <vector>
 
+#include "train/importance.h"
 #include "train/objective.h"
 
 namespace mdsm::train {
 
+enum class Levels { many, one };
+
 class DenoisingObjective : public Objective {
  public:
-  DenoisingObjective(engine::TrainableEnergy& engine, const TrainOptions& options, TrainObserver& observer);
+  explicit DenoisingObjective(Levels levels) : levels_kind_(levels) {}
 
-  void gradient(int64_t step, ConstTensorView clean, bool with_energy_of_data, StepResult& result) override;
-  double adam_epsilon() const override;
+  void declare(OptionSet& set) override;
+  void resolve(OptionSet& set) override;
+  void validate(const TrainOptions&) const override { train::validate(noise_); }
+
+  void begin(const TrainingContext& run) override;
+  // loss: mean of ‖residual‖²/sigma². Statistics: the same over each quarter of the noise levels, lowest first (NaN
+  // if empty); mean E of the clean batch, and of the noisy one; the share of the batch that counts under importance
+  // weights.
+  void gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool with_energy_of_data,
+                StepResult& result) override;
+  double adam_epsilon(const TrainOptions& options) const override;
+
+  std::string log_line(const StatsRecord& record) const override;
+  std::optional<double> flat_loss(const network::Spec& spec) const override;
+  LossPanel loss_panel(const TrainOptions& options) const override;
+  NoiseOptions preview_noise(const NoiseOptions&) const override { return noise_; }
+  nlohmann::json trained() const override;
+  nlohmann::json sampling(const TrainOptions& options) const override;
 
  private:
-  double mean_energy(ConstTensorView x);
+  double mean_energy(const TrainingContext& run, ConstTensorView x);
 
-  engine::TrainableEnergy& engine_;
-  const TrainOptions& options_;
-  TrainObserver& observer_;
+  Levels levels_kind_;
+  NoiseOptions noise_;
+  Importance importance_ = Importance::none;
   std::vector<float> levels_, weights_, residual_, energy_;
   Tensor noisy_;
 };

@@ -6,9 +6,15 @@
 #include <span>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/tensor.h"
 
 namespace mdsm::train {
+
+enum class Importance { none, batch };  // batch: weights from the posteriors over the batch
+constexpr auto enum_names(Importance) {
+  return names_of<Importance>({{Importance::none, "none"}, {Importance::batch, "batch"}});
+}
 
 // One weight per element of the batch, divided by their mean. noisy_i was made from clean_i; `levels` are
 // those of the batch, lowest first, and each of them could have made any x~. All zero when no

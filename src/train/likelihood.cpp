@@ -1,18 +1,20 @@
 #include "train/likelihood.h"
 
 #include <algorithm>
-#include <cmath>
+#include <atomic>
 #include <limits>
 
 #include "core/error.h"
 #include "core/random.h"
 #include "core/threads.h"
+#include "sample/update.h"
 #include "train/noise.h"
 
 namespace mdsm::train {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr const char *kChains = "chains", *kEnergyData = "energy_data", *kEnergyNoise = "energy_noise";
 
 // Where the samplers start as well.
 void fill_start(uint64_t seed, uint64_t index, std::span<float> out) {
@@ -24,30 +26,57 @@ bool all_finite(std::span<const float> values) { return find_non_finite(values) 
 
 }  // namespace
 
-LikelihoodObjective::LikelihoodObjective(engine::TrainableEnergy& engine, const TrainOptions& options,
-                                         std::vector<float>& chains, TrainObserver& observer)
-    : engine_(engine),
-      options_(options),
-      observer_(observer),
-      chains_(chains),
-      drawn_(static_cast<size_t>(options.batch)),
-      levels_(static_cast<size_t>(options.batch), static_cast<float>(options.sigma0)),
-      energy_(levels_.size()),
-      weights_(levels_.size()),
-      noisy_(engine.spec().input(options.batch)),
-      samples_(engine.spec().input(options.batch)),
-      grad_x_(engine.spec().input(options.micro())) {
+void LikelihoodObjective::declare(OptionSet& set) {
+  set.group("Maximum likelihood");
+  set.add("ml-steps", own_.steps, "Langevin steps in each training step").range(1, 1e6);
+  set.add("ml-eps", own_.eps, "step size, x - eps²/2 grad_x + eps n").range(1e-6, 100);
+  set.add("ml-chains", own_.chains, "chains go on from the last training step, or start from noise in each");
+  set.add("ml-buffer", own_.buffer, "persistent chains kept, of which a training step takes a batch")
+      .range(1, 1 << 24);
+  set.add("ml-restart", own_.restart, "share of a training step's chains that start from noise again").range(0, 1);
+  set.add("ml-energy-l2", own_.energy_l2, "weight of the mean E² of data and samples, added to the loss").range(0);
+}
+
+void LikelihoodObjective::validate(const TrainOptions& options) const {
+  if (!persistent() || own_.buffer >= options.batch) return;
+  fail_usage(fmt::format("give --ml-buffer {} or more, or a smaller --batch", options.batch),
+             "--ml-buffer {} is less than --batch {}", own_.buffer, options.batch);
+}
+
+// The chains, and once more those of the state file while it is read.
+size_t LikelihoodObjective::memory(const network::Spec& spec) const {
+  return persistent() ? 2 * static_cast<size_t>(spec.input(own_.buffer).count()) * sizeof(float) : 0;
+}
+
+void LikelihoodObjective::begin(const TrainingContext& run) {
+  const auto batch = static_cast<size_t>(run.options.batch);
+  drawn_.resize(batch);
+  levels_.assign(batch, static_cast<float>(run.options.sigma0));
+  energy_.resize(batch);
+  weights_.resize(batch);
+  noisy_ = Tensor(run.engine.spec().input(run.options.batch));
+  samples_ = Tensor(run.engine.spec().input(run.options.batch));
+  grad_x_ = Tensor(run.engine.spec().input(run.options.micro()));
+  if (!persistent() || !chains_.empty()) return;
+  chains_.resize(static_cast<size_t>(run.engine.spec().input(own_.buffer).count()));
+  for (int64_t i = 0; i < own_.buffer; ++i)
+    fill_start(static_cast<uint64_t>(run.options.seed), static_cast<uint64_t>(i), chain(static_cast<uint32_t>(i)));
+}
+
+void LikelihoodObjective::save(StateWriter& to) const {
+  if (chains_.empty()) return;
+  const Shape& image = samples_.shape();
+  to.tensor(kChains, {own_.buffer, image.c, image.h, image.w}, chains_);
+}
+
+void LikelihoodObjective::load(StateReader& from, const network::Spec& spec) {
   if (!persistent()) return;
-  const auto count = static_cast<size_t>(engine.spec().input(options.ml.buffer).count());
-  if (chains_.empty()) {
-    chains_.resize(count);
-    for (int64_t i = 0; i < options.ml.buffer; ++i)
-      fill_start(static_cast<uint64_t>(options.seed), static_cast<uint64_t>(i),
-                 chain(static_cast<uint32_t>(i)));
-  }
-  if (chains_.size() != count)
-    fail("the file is damaged or belongs to another run",
-         "the training state has chains of {} values, not {}", chains_.size(), count);
+  const Shape kept = spec.input(own_.buffer);
+  std::vector<float> found = from.tensor(kChains, std::vector<int64_t>{-1, kept.c, kept.h, kept.w});
+  if (found.size() != static_cast<size_t>(kept.count()))
+    fail("the file is damaged or belongs to another run", "the training state has chains of {} values, not {}",
+         found.size(), kept.count());
+  chains_ = std::move(found);
 }
 
 std::span<float> LikelihoodObjective::chain(uint32_t index) {
@@ -57,19 +86,19 @@ std::span<float> LikelihoodObjective::chain(uint32_t index) {
 
 // Persistent: some of the kept chains, without the same one twice, a share of them from noise again;
 // otherwise all from noise. Streams of starts count on behind those of the first ones.
-void LikelihoodObjective::start_samples(int64_t step) {
-  const auto seed = static_cast<uint64_t>(options_.seed);
+void LikelihoodObjective::start_samples(const TrainOptions& options, int64_t step) {
+  const auto seed = static_cast<uint64_t>(options.seed);
   const auto start_index = [&](int64_t i) {
-    return static_cast<uint64_t>(options_.ml.buffer + step * options_.batch + i);
+    return static_cast<uint64_t>(own_.buffer + step * options.batch + i);
   };
   std::vector<bool> anew(drawn_.size(), true);
   if (persistent()) {
     RandomStream stream(seed, Purpose::likelihood_draw, static_cast<uint64_t>(step));
-    for (size_t i = 0; i < anew.size(); ++i) anew[i] = stream.uniform() < options_.ml.restart;
-    const auto order = permutation(stream, static_cast<uint32_t>(options_.ml.buffer));
+    for (size_t i = 0; i < anew.size(); ++i) anew[i] = stream.uniform() < own_.restart;
+    const auto order = permutation(stream, static_cast<uint32_t>(own_.buffer));
     std::copy_n(order.begin(), drawn_.size(), drawn_.begin());
   }
-  parallel_for(options_.batch, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(options.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto at = static_cast<size_t>(i);
       if (anew[at])
@@ -80,64 +109,61 @@ void LikelihoodObjective::start_samples(int64_t step) {
   });
 }
 
-// x <- x - eps²/2 grad_x + eps n: Langevin dynamics at temperature 1.
-bool LikelihoodObjective::run_langevin(int64_t step) {
-  const auto eps = static_cast<float>(options_.ml.eps);
+bool LikelihoodObjective::run_langevin(const TrainingContext& run, int64_t step) {
   std::vector<RandomStream> noise;
-  for (int64_t i = 0; i < options_.batch; ++i)
-    noise.emplace_back(static_cast<uint64_t>(options_.seed), Purpose::likelihood_step,
-                       static_cast<uint64_t>(step * options_.batch + i));
-  bool fine = true;
-  for_micro_batches(options_, [&](int64_t first, int64_t count) {
+  for (int64_t i = 0; i < run.options.batch; ++i)
+    noise.emplace_back(static_cast<uint64_t>(run.options.seed), Purpose::likelihood_step,
+                       static_cast<uint64_t>(step * run.options.batch + i));
+  std::atomic<bool> fine = true;
+  for_micro_batches(run.options, [&](int64_t first, int64_t count) {
     const TensorView x = samples_.view().images(first, count), grad_x = grad_x_.view().images(0, count);
     const auto energy = std::span(energy_).first(static_cast<size_t>(count));
-    for (int64_t k = 0; k < options_.ml.steps && fine; ++k) {
-      engine_.energy_and_gradient(x, energy, grad_x);
+    for (int64_t k = 0; k < own_.steps && fine; ++k) {
+      run.engine.energy_and_gradient(x, energy, grad_x);
       parallel_for(count, 1, [&](int64_t begin, int64_t end) {
-        std::vector<float> n(static_cast<size_t>(x.shape.per_image()));
-        for (int64_t i = begin; i < end; ++i) {
-          noise[static_cast<size_t>(first + i)].fill_normal(n);
-          const std::span<float> image = x.image(i), g = grad_x.image(i);
-          for (size_t p = 0; p < n.size(); ++p) image[p] += eps * (n[p] - 0.5f * eps * g[p]);
-        }
+        for (int64_t i = begin; i < end; ++i)
+          if (!sample::langevin_step(x.image(i), grad_x.image(i), own_.eps, noise[static_cast<size_t>(first + i)]))
+            fine = false;
       });
-      fine = all_finite(x.values());
     }
   });
   return fine;
 }
 
-double LikelihoodObjective::add_energy_gradient(ConstTensorView x, double sign) {
+double LikelihoodObjective::add_energy_gradient(const TrainingContext& run, ConstTensorView x, double sign) {
   const auto pieces = [&](const auto& body) {
-    for_micro_batches(options_, [&](int64_t first, int64_t count) {
+    for_micro_batches(run.options, [&](int64_t first, int64_t count) {
       const auto f = static_cast<size_t>(first), c = static_cast<size_t>(count);
       body(x.images(first, count), std::span(weights_).subspan(f, c), std::span(energy_).subspan(f, c));
     });
   };
-  const auto scale = 1 / static_cast<double>(options_.batch);
+  const auto scale = 1 / static_cast<double>(run.options.batch);
   std::ranges::fill(weights_, static_cast<float>(sign * scale));
-  if (options_.ml.energy_l2 > 0) {  // the weights depend on the energies: one more forward pass
-    pieces([&](ConstTensorView part, std::span<float>, std::span<float> e) { engine_.energy(part, e); });
+  if (own_.energy_l2 > 0) {  // the weights depend on the energies: one more forward pass
+    pieces([&](ConstTensorView part, std::span<float>, std::span<float> e) { run.engine.energy(part, e); });
     if (!all_finite(energy_)) return kNan;
     for (size_t i = 0; i < weights_.size(); ++i)
-      weights_[i] += static_cast<float>(2 * scale * options_.ml.energy_l2 * static_cast<double>(energy_[i]));
+      weights_[i] += static_cast<float>(2 * scale * own_.energy_l2 * static_cast<double>(energy_[i]));
   }
   pieces([&](ConstTensorView part, std::span<float> w, std::span<float> e) {
-    engine_.energy_gradient(part, w, e);
+    run.engine.energy_gradient(part, w, e);
   });
   return mean(energy_);
 }
 
-void LikelihoodObjective::gradient(int64_t step, ConstTensorView clean, bool, StepResult& result) {
-  add_training_noise(clean, levels_, static_cast<uint64_t>(options_.seed), step, noisy_);
-  observer_.on_batch(step, clean, noisy_, levels_);
-  result.quarters.fill(kNan);
+void LikelihoodObjective::gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool,
+                                   StepResult& result) {
+  add_training_noise(clean, levels_, static_cast<uint64_t>(run.options.seed), step, noisy_);
+  run.observer.on_batch(step, clean, noisy_, levels_);
   result.loss = kNan;
-  start_samples(step);
-  if (!run_langevin(step)) return;
-  result.energy_data = add_energy_gradient(noisy_, 1);
-  result.energy_noise = add_energy_gradient(samples_, -1);
-  result.loss = result.energy_data - result.energy_noise;
+  start_samples(run.options, step);
+  if (!run_langevin(run, step)) return;
+  const double data = add_energy_gradient(run, noisy_, 1), samples = add_energy_gradient(run, samples_, -1);
+  result.loss = data - samples;
+  result.own = {{kEnergyData, "energy/data", {data}},
+                {kEnergyNoise, "energy/noise", {samples}},
+                // No noise levels; the lines of older runs have this field too.
+                {"loss_quarters", "loss/quarter", std::vector<double>(4, kNan), true}};
 }
 
 void LikelihoodObjective::applied() {
@@ -145,6 +171,12 @@ void LikelihoodObjective::applied() {
   for (size_t i = 0; i < drawn_.size(); ++i)
     std::ranges::copy(std::as_const(samples_).view().image(static_cast<int64_t>(i)),
                       chain(drawn_[i]).begin());
+}
+
+std::string LikelihoodObjective::log_line(const StatsRecord& r) const {
+  return fmt::format(
+      "loss {:.2f}, energy of data {:.1f}, of samples {:.1f}, gradient {:.3g}, rate {:.3g}, {:.0f} images/s", r.loss,
+      value_of(r.own, kEnergyData), value_of(r.own, kEnergyNoise), r.grad_norm, r.lr, r.images_per_s);
 }
 
 }  // namespace mdsm::train

@@ -9,29 +9,54 @@
 
 namespace mdsm::train {
 
+enum class ChainsKind { persistent, noise };
+constexpr auto enum_names(ChainsKind) {
+  return names_of<ChainsKind>({{ChainsKind::persistent, "persistent"}, {ChainsKind::noise, "noise"}});
+}
+
+// Samples of the model by Langevin dynamics, and how they start.
+struct LikelihoodOptions {
+  int64_t steps = 30;
+  double eps = 0.05;  // half of sigma0: larger steps cannot rest in a Gaussian as narrow as the kernel
+  ChainsKind chains = ChainsKind::persistent;
+  int64_t buffer = 1024;  // persistent chains kept
+  double restart = 0.05;  // share of a training step's chains that start from noise again
+  double energy_l2 = 0;
+};
+
 class LikelihoodObjective : public Objective {
  public:
-  LikelihoodObjective(engine::TrainableEnergy& engine, const TrainOptions& options, std::vector<float>& chains,
-                      TrainObserver& observer);
+  explicit LikelihoodObjective(const LikelihoodOptions& options = {}) : own_(options) {}
 
-  // loss: mean E of the data minus mean E of the samples.
-  void gradient(int64_t step, ConstTensorView clean, bool with_energy_of_data, StepResult& result) override;
+  void declare(OptionSet& set) override;
+  std::vector<std::string> may_change() const override { return {"ml-steps", "ml-eps", "ml-energy-l2"}; }
+  void validate(const TrainOptions& options) const override;
+  size_t memory(const network::Spec& spec) const override;
+
+  void begin(const TrainingContext& run) override;
+  // loss: mean E of the data minus mean E of the samples, which are the statistics as well.
+  void gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool with_energy_of_data,
+                StepResult& result) override;
   void applied() override;
-  double adam_epsilon() const override { return 1e-8; }
+
+  // The persistent chains, image after image.
+  void save(StateWriter& to) const override;
+  void load(StateReader& from, const network::Spec& spec) override;
+
+  std::string log_line(const StatsRecord& record) const override;
+  LossPanel loss_panel(const TrainOptions&) const override { return {"difference of energies", false, {}}; }
 
  private:
-  bool persistent() const { return options_.ml.chains == "persistent"; }
+  bool persistent() const { return own_.chains == ChainsKind::persistent; }
   std::span<float> chain(uint32_t index);
-  void start_samples(int64_t step);
+  void start_samples(const TrainOptions& options, int64_t step);
   // False when a sample ran away.
-  bool run_langevin(int64_t step);
+  bool run_langevin(const TrainingContext& run, int64_t step);
   // Adds sign * mean dE/dtheta; energy_ gets the energies. Returns their mean.
-  double add_energy_gradient(ConstTensorView x, double sign);
+  double add_energy_gradient(const TrainingContext& run, ConstTensorView x, double sign);
 
-  engine::TrainableEnergy& engine_;
-  const TrainOptions& options_;
-  TrainObserver& observer_;
-  std::vector<float>& chains_;
+  LikelihoodOptions own_;
+  std::vector<float> chains_;
   std::vector<uint32_t> drawn_;  // the chain of each sample
   std::vector<float> levels_, energy_, weights_;
   Tensor noisy_, samples_, grad_x_;

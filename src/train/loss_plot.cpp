@@ -1,9 +1,5 @@
 #include "train/loss_plot.h"
 
-#include <fmt/format.h>
-
-#include <array>
-
 #include "plot/plot.h"
 #include "train/stats.h"
 
@@ -11,24 +7,13 @@ namespace mdsm::train {
 namespace {
 
 constexpr size_t kPoints = 500, kMany = 40;
-constexpr std::array<const char*, 4> kQuarterColours = {"#1f5fa8", "#2e8b57", "#d35400", "#c0392b"};
-
-// Which noise levels a quarter of the batch has; what quarter_losses() of the objective takes together.
-std::string quarter_label(const std::vector<float>& levels, size_t quarter) {
-  const size_t first = levels.size() * quarter / 4, last = levels.size() * (quarter + 1) / 4;
-  return fmt::format("noise {:.2g} to {:.2g}", levels[first], levels[last - 1]);
-}
 
 }  // namespace
 
-std::string loss_plot(const fs::path& stats, const std::string& title, const TrainOptions& options) {
-  const bool likelihood = options.objective == "ml";  // a difference of energies: any sign, no noise levels
-  plot::PlotPanel loss{likelihood ? "difference of energies" : "loss", !likelihood, {}}, rate{"rate", false, {}};
+std::string loss_plot(const fs::path& stats, const std::string& title, const LossPanel& panel) {
+  plot::PlotPanel loss{panel.label, panel.logarithmic, {}}, rate{"rate", false, {}};
   loss.series.push_back({"all", {}, {}, "#222", {}, {}});
-  const std::vector<float> levels = noise_levels(options.noise, options.batch);
-  if (!likelihood && options.noise.kind != "single" && options.batch >= 4)
-    for (size_t q = 0; q < kQuarterColours.size(); ++q)
-      loss.series.push_back({quarter_label(levels, q), {}, {}, kQuarterColours[q], {}, {}});
+  for (const LossPanel::Line& line : panel.lines) loss.series.push_back({line.label, {}, {}, line.colour, {}, {}});
   rate.series.push_back({"", {}, {}, "#555", {}, {}});
 
   const std::vector<StatsRecord> records = read_stats(stats);
@@ -42,10 +27,11 @@ std::string loss_plot(const fs::path& stats, const std::string& title, const Tra
     add(rate.series[0], record.lr);
     if (record.step < shown) continue;
     add(loss.series[0], record.loss);
-    for (size_t q = 1; q < loss.series.size(); ++q) add(loss.series[q], record.loss_quarters[q - 1]);
+    for (size_t i = 0; i < panel.lines.size(); ++i)
+      add(loss.series[i + 1], value_of(record.own, panel.lines[i].statistic, panel.lines[i].index));
   }
-  for (plot::PlotPanel* panel : {&loss, &rate})
-    for (plot::PlotSeries& series : panel->series) plot::thin(series, kPoints);
+  for (plot::PlotPanel* shown_panel : {&loss, &rate})
+    for (plot::PlotSeries& series : shown_panel->series) plot::thin(series, kPoints);
   return plot::svg({title, "updates", {loss, rate}});
 }
 

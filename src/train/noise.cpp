@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/random.h"
@@ -10,12 +11,18 @@
 namespace mdsm::train {
 
 void validate(const NoiseOptions& options) {
-  if (options.kind == "single") return;
-  if (options.kind != "geometric" && options.kind != "linear")
-    fail_usage("choose geometric, linear or single", "noise '{}' does not exist", options.kind);
-  if (options.sigma_min > options.sigma_max)
+  if (options.kind != NoiseKind::single && options.sigma_min > options.sigma_max)
     fail_usage("exchange them", "--sigma-min {} is above --sigma-max {}", options.sigma_min,
                options.sigma_max);
+}
+
+nlohmann::json to_json(const NoiseOptions& options) {
+  nlohmann::json noise = {{"kind", to_string(options.kind)}, {"weight_power", options.weight_power}};
+  if (options.kind == NoiseKind::single)
+    noise["sigma"] = options.sigma;
+  else
+    noise.update({{"sigma_min", options.sigma_min}, {"sigma_max", options.sigma_max}});
+  return noise;
 }
 
 std::vector<float> noise_levels(const NoiseOptions& options, int64_t batch) {
@@ -25,12 +32,12 @@ std::vector<float> noise_levels(const NoiseOptions& options, int64_t batch) {
   for (int64_t i = 0; i < batch; ++i) {
     const double place = batch > 1 ? static_cast<double>(i) / static_cast<double>(batch - 1) : 0;
     double level = options.sigma;
-    if (options.kind == "linear") level = low + place * (high - low);
-    if (options.kind == "geometric") level = low * std::pow(high / low, place);
+    if (options.kind == NoiseKind::linear) level = low + place * (high - low);
+    if (options.kind == NoiseKind::geometric) level = low * std::pow(high / low, place);
     levels[static_cast<size_t>(i)] = static_cast<float>(level);
   }
   // The last level is the end of the range itself, whatever rounding made of it.
-  if (options.kind != "single" && batch > 1) levels.back() = static_cast<float>(high);
+  if (options.kind != NoiseKind::single && batch > 1) levels.back() = static_cast<float>(high);
   return levels;
 }
 

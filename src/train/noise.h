@@ -3,27 +3,35 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/tensor.h"
 
 namespace mdsm::train {
 
+enum class NoiseKind { geometric, linear, single };
+constexpr auto enum_names(NoiseKind) {
+  return names_of<NoiseKind>(
+      {{NoiseKind::geometric, "geometric"}, {NoiseKind::linear, "linear"}, {NoiseKind::single, "single"}});
+}
+
 struct NoiseOptions {
-  std::string kind = "geometric";  // geometric, linear, single
+  NoiseKind kind = NoiseKind::geometric;
   double sigma_min = 0.1, sigma_max = 3;
-  double sigma = 0.3;       // the one level of "single"
+  double sigma = 0.3;       // the one level of single
   double weight_power = 2;  // p of l(sigma) = sigma^-p
 };
 
 void validate(const NoiseOptions& options);  // throws usage errors
+nlohmann::json to_json(const NoiseOptions& options);  // as model files have it: what the kind uses
 
 // One level per element of the batch, lowest first, both ends included (as numpy's linspace and geomspace).
 std::vector<float> noise_levels(const NoiseOptions& options, int64_t batch);
 
-// l(sigma_i) / batch: what Engine::objective_gradient takes as weights for the mean over the batch.
+// l(sigma_i) / batch: what TrainableEnergy::objective_gradient takes as weights for the mean over the batch.
 std::vector<float> objective_weights(std::span<const float> levels, double weight_power);
 
 // noisy_i = clean_i + sigma_i n_i, with n_i from the stream of sample number step * batch + i.

@@ -1,17 +1,33 @@
 #include "train/objective.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
-#include "train/denoising.h"
-#include "train/likelihood.h"
-
 namespace mdsm::train {
+namespace {
 
-std::unique_ptr<Objective> make_objective(engine::TrainableEnergy& engine, const TrainOptions& options,
-                                          std::vector<float>& chains, TrainObserver& observer) {
-  if (options.objective == "ml")
-    return std::make_unique<LikelihoodObjective>(engine, options, chains, observer);
-  return std::make_unique<DenoisingObjective>(engine, options, observer);
+nlohmann::json sampling_record(double sigma0, double hot, int steps_hot, int steps_cool, int steps_end) {
+  return {{"sampler", "annealed"},    {"eps", sigma0 / 5},        {"start", "0.5 + n"},
+          {"temperature", {hot, 1}},  {"steps_hot", steps_hot},   {"steps_cool", steps_cool},
+          {"steps_end", steps_end},   {"denoise", true}};
+}
+
+}  // namespace
+
+std::string Objective::log_line(const StatsRecord& r) const {
+  std::string line = fmt::format("loss {:.4g}", r.loss);
+  for (const Statistic& own : r.own)
+    line += fmt::format(", {} {:.4g}", own.name, fmt::join(own.values, " "));
+  return line + fmt::format(", gradient {:.3g}, rate {:.3g}, {:.0f} images/s", r.grad_norm, r.lr, r.images_per_s);
+}
+
+nlohmann::json Objective::sampling(const TrainOptions& options) const { return constant_sampling(options.sigma0); }
+
+nlohmann::json constant_sampling(double sigma0) { return sampling_record(sigma0, 1, 1000, 0, 0); }
+
+nlohmann::json annealed_sampling(double sigma0) {
+  return sampling_record(sigma0, std::max(1.0, std::pow(1 / sigma0, 2)), 500, 2000, 200);
 }
 
 double mean(std::span<const float> values) {

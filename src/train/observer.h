@@ -12,7 +12,7 @@ namespace mdsm::train {
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  // The batch of update number `step` (0 for the first), before it is used.
+  // The batch of step number `step` (0 for the first), before it is used.
   virtual void on_batch(int64_t /*step*/, ConstTensorView /*clean*/, ConstTensorView /*noisy*/,
                         std::span<const float> /*sigma*/) {}
   virtual void on_step(int64_t /*done*/, const StepResult& /*result*/) {}

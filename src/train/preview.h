@@ -14,6 +14,8 @@ namespace mdsm::train {
 
 class Preview {
  public:
+  static constexpr int64_t kImages = 10;
+
   // Takes the first images of `test`. The engine of its own keeps the trained one's buffers and weights
   // untouched; it is made with the first picture.
   Preview(const data::Dataset& test, const network::Spec& spec, const NoiseOptions& noise, uint64_t seed,
@@ -23,8 +25,6 @@ class Preview {
   void write(const fs::path& png, const engine::TrainableEnergy& trained);
 
  private:
-  static constexpr int64_t kImages = 10;
-
   network::Spec spec_;
   engine::EngineOptions engine_options_;
   std::unique_ptr<engine::TrainableEnergy> engine_;

@@ -9,19 +9,17 @@
 namespace mdsm::train {
 
 void validate(const RateOptions& options) {
-  if (options.kind != "cosine" && options.kind != "step" && options.kind != "constant")
-    fail_usage("choose cosine, step or constant", "learning-rate schedule '{}' does not exist", options.kind);
-  if (options.kind == "cosine" && options.lr_final > options.lr)
+  if (options.kind == RateKind::cosine && options.lr_final > options.lr)
     fail_usage("give a smaller --lr-final", "--lr-final {} is above --lr {}", options.lr_final, options.lr);
 }
 
 double learning_rate(const RateOptions& options, int64_t step) {
   double lr = options.lr;
-  if (options.kind == "cosine") {
+  if (options.kind == RateKind::cosine) {
     const double place = static_cast<double>(step) / static_cast<double>(options.steps);
     const double falling = (1 + std::cos(std::numbers::pi * std::min(place, 1.0))) / 2;
     lr = options.lr_final + (options.lr - options.lr_final) * falling;
-  } else if (options.kind == "step") {
+  } else if (options.kind == RateKind::step) {
     lr *= std::pow(10.0, -static_cast<double>(std::min<int64_t>(6 * step / options.steps, 5)));
   }
   if (step < options.warmup) lr *= static_cast<double>(step + 1) / static_cast<double>(options.warmup);

@@ -22,40 +22,14 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-json noise_info(const NoiseOptions& options) {
-  json noise = {{"kind", options.kind}, {"weight_power", options.weight_power}};
-  if (options.kind == "single")
-    noise["sigma"] = options.sigma;
-  else
-    noise.update({{"sigma_min", options.sigma_min}, {"sigma_max", options.sigma_max}});
-  return noise;
-}
-
-// The paper's annealing: hot enough for noise of size 1, then exponentially to T = 1, then linearly to 0,
-// then one jump. Temperatures and step are for sigma0 = 0.1 and go with it. A density that was learned at one
-// level, or by maximum likelihood at T = 1, is sampled at T = 1.
-json sampling_info(const TrainOptions& o) {
-  const bool one_temperature = o.objective != "mdsm";
-  const double hot = one_temperature ? 1 : std::max(1.0, std::pow(1 / o.sigma0, 2));
-  return {{"sampler", "annealed"},
-          {"eps", o.sigma0 / 5},
-          {"start", "0.5 + n"},
-          {"temperature", {hot, 1}},
-          {"steps_hot", one_temperature ? 1000 : 500},
-          {"steps_cool", one_temperature ? 0 : 2000},
-          {"steps_end", one_temperature ? 0 : 200},
-          {"denoise", true}};
-}
-
 // What later commands need to know; nothing of the clock, so that equal runs give equal files.
 json model_info(const SessionInput& in, const StateHead& head, const char* kind) {
   const TrainOptions& o = in.options;
-  json trained = {{"data", in.data_name}, {"images", in.data.size()},       {"objective", o.objective},
+  json trained = {{"data", in.data_name}, {"images", in.data.size()},       {"objective", in.objective.name()},
                   {"step", head.step},    {"steps", o.schedule.steps},      {"batch", o.batch},
                   {"seed", o.seed},       {"loss", head.meter.last_mean()}, {"kind", kind}};
-  if (o.objective != "ml") trained["noise"] = noise_info(o.noise);
-  if (o.importance != "none") trained["importance"] = o.importance;
-  return {{"preset", o.preset}, {"trained", trained}, {"sampling", sampling_info(o)}};
+  trained.update(in.objective.trained());
+  return {{"preset", to_string(o.preset)}, {"trained", trained}, {"sampling", in.objective.sampling(o)}};
 }
 
 void save_model_file(const SessionInput& in, const StateHead& head, engine::StateVector which, const fs::path& path) {
@@ -69,20 +43,21 @@ void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats)
   stats.flush();
   if (head.step > 0)
     write_file(in.folder.plot(),
-               loss_plot(in.folder.stats(), in.folder.path().filename().string(), in.options));
+               loss_plot(in.folder.stats(), in.folder.path().filename().string(),
+                         in.objective.loss_panel(in.options)));
   save_model_file(in, head, engine::StateVector::weights, in.folder.weights());
   save_model_file(in, head, engine::StateVector::ema, in.folder.ema());
-  save_state(in.folder.state(), in.engine, head);
+  save_state(in.folder.state(), in.engine, in.objective, head);
 }
 
 // The failing step is a function of the state alone, so going on from right before it would fail again: the
 // last regular checkpoint stays the one that --resume takes, and the state before the failure is kept beside.
 [[noreturn]] void stop_not_finite(const SessionInput& in, const StateHead& head, int64_t saved_step,
                                   const StepResult& bad) {
-  save_state(in.folder.failed_state(), in.engine, head);
+  save_state(in.folder.failed_state(), in.engine, in.objective, head);
   const bool weights_bad = !state_is_finite(in.engine);
   fail(
-      fmt::format("the update was not applied and the state before it is in {}; go on from the checkpoint of "
+      fmt::format("the step was not applied and the state before it is in {}; go on from the checkpoint of "
                   "step {} with a smaller rate, mdsm train --resume {} --lr {:g}, or with --clip 1",
                   in.folder.failed_state().string(), saved_step, in.folder.path().string(),
                   in.options.schedule.lr / 2),
@@ -95,16 +70,12 @@ void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats)
 EventFile::Scalars scalars(const StatsRecord& r) {
   EventFile::Scalars all = {{"loss/mean", r.loss},
                             {"loss/last", r.loss_last},
-                            {"loss/quarter1", r.loss_quarters[0]},
-                            {"loss/quarter2", r.loss_quarters[1]},
-                            {"loss/quarter3", r.loss_quarters[2]},
-                            {"loss/quarter4", r.loss_quarters[3]},
-                            {"energy/data", r.energy_data},
-                            {"energy/noise", r.energy_noise},
                             {"train/grad_norm", r.grad_norm},
                             {"train/lr", r.lr},
-                            {"train/images_per_s", r.images_per_s},
-                            {"train/importance_effective", r.effective}};
+                            {"train/images_per_s", r.images_per_s}};
+  for (const Statistic& own : r.own)
+    for (size_t i = 0; i < own.values.size(); ++i)
+      all.emplace_back(own.values.size() == 1 ? own.tag : fmt::format("{}{}", own.tag, i + 1), own.values[i]);
   std::erase_if(all, [](const auto& scalar) { return std::isnan(scalar.second); });
   return all;
 }
@@ -117,16 +88,15 @@ StateHead resume_state(const SessionInput& in) {
   head.options_hash = in.options_hash;
   head.data_size = in.data.size();
   if (fs::exists(in.folder.state())) {
-    head = load_state(in.folder.state(), in.engine);
+    const StateFile file(in.folder.state(), in.engine.spec());
+    head = file.head();
     if (head.options_hash != in.options_hash)
       fail("put the file back as it was, or start a new run",
            "{}: the options differ from those the run was started with", in.folder.options().string());
     if (head.data_size != in.data.size())
       fail("give it the same data", "the data now has {} images, the run was started with {}", in.data.size(),
            head.data_size);
-    if (in.options.keeps_chains() == head.chains.empty())
-      fail("the file is damaged or belongs to another run", "{}: its chains are {}",
-           in.folder.state().string(), head.chains.empty() ? "missing" : "not of this run");
+    file.load(in.engine, in.objective);
   }
   cut_stats(in.folder.stats(), head.step);
   return head;
@@ -140,7 +110,7 @@ int64_t train(const SessionInput& in, const StateHead& start, int64_t stop_after
   int64_t saved_step = start.step;
   StatsFile stats(in.folder.stats());
   EventFile events(in.folder.path(), unix_time(), start.step);
-  Trainer trainer(in.engine, in.data, o, in.flip, start.step, head.chains, observer);
+  Trainer trainer(in.engine, in.data, o, in.objective, in.flip, start.step, observer);
   if (!fs::exists(in.folder.state())) checkpoint(in, head, stats);
 
   const auto begin = Clock::now();
@@ -150,8 +120,8 @@ int64_t train(const SessionInput& in, const StateHead& start, int64_t stop_after
     return every > 0 && (step % every == 0 || step == end);
   };
 
-  while (head.step < end) {
-    const StepResult result = trainer.update(due(head.step + 1, o.stats_every));
+  while (head.step < end && !stop) {
+    const StepResult result = trainer.take_step(due(head.step + 1, o.stats_every));
     head.seconds = start.seconds + seconds_since(begin);
     if (!result.applied) stop_not_finite(in, head, saved_step, result);
     head.meter.add(result);

@@ -1,4 +1,4 @@
-// A training run in its folder: the loop over updates with statistics, previews and checkpoints at their
+// A training run in its folder: the loop over training steps with statistics, previews and checkpoints at their
 // intervals, stopping when asked, and the same again from the last checkpoint.
 #pragma once
 
@@ -18,17 +18,18 @@ struct SessionInput {
   const data::Dataset& data;
   Preview& preview;
   const TrainOptions& options;
+  Objective& objective;
   bool flip = false;
   std::string data_name;     // for the model files
   std::string options_hash;  // of the options that must not change on resume
 };
 
-// Brings the engine to the state of the folder's checkpoint and statistics back to its step; without a
+// Brings engine and objective to the state of the folder's checkpoint and statistics back to its step; without a
 // checkpoint (killed before the first) it is the beginning. Throws when data or options are not the run's.
 StateHead resume_state(const SessionInput& input);
 
-// Trains from `start` to the end, or until `stop` is set or `stop_after` more updates are done (0 = no such
-// limit), and saves. Returns the number of updates done. A loss or gradient that is not finite is an Error.
+// Trains from `start` to the end, or until `stop` is set or `stop_after` more steps are done (0 = no such
+// limit), and saves. Returns the number of steps done. A loss or gradient that is not finite is an Error.
 int64_t train(const SessionInput& input, const StateHead& start, int64_t stop_after,
               const std::atomic<bool>& stop, TrainObserver& observer);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <limits>
@@ -15,9 +16,18 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr const char *kLossQuarters = "loss_quarters", *kQuarters = "quarters";
+
 // JSON has no NaN: null stands for it.
-double number_or_nan(const json& value) {
-  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+double number_or_nan(const json& value) { return value.is_number() ? value.get<double>() : kNan; }
+
+// Of a list, or of one value.
+std::vector<double> numbers_or_nan(const json& values) {
+  if (!values.is_array()) return {number_or_nan(values)};
+  std::vector<double> numbers;
+  for (const json& value : values) numbers.push_back(number_or_nan(value));
+  return numbers;
 }
 
 // Every whole line that is one of statistics: its text, with the line break, and its values.
@@ -37,27 +47,34 @@ void for_lines(const fs::path& path, const Use& use) {
 
 }  // namespace
 
+double value_of(const Statistics& statistics, std::string_view name, size_t index) {
+  const auto found = std::ranges::find(statistics, name, &Statistic::name);
+  return found != statistics.end() && index < found->values.size() ? found->values[index] : kNan;
+}
+
 json to_json(const StatsRecord& r) {
   // An ordered list of pairs would need another json type; alphabetical order is good enough for machines.
   json line = {{"step", r.step},
                {"loss", r.loss},
                {"loss_last", r.loss_last},
-               {"loss_quarters", r.loss_quarters},
-               {"energy_data", r.energy_data},
-               {"energy_noise", r.energy_noise},
                {"grad_norm", r.grad_norm},
                {"lr", r.lr},
                {"images_per_s", r.images_per_s},
                {"seconds", r.seconds},
                {"time", r.time}};
-  if (!std::isnan(r.effective)) line["importance_effective"] = r.effective;
+  for (const Statistic& own : r.own) line[own.name] = own.values.size() == 1 ? json(own.values[0]) : json(own.values);
   return line;
 }
 
 void StatsMeter::add(const StepResult& result) {
   ++count_;
   sum_ += result.loss;
-  for (size_t q = 0; q < quarter_sums_.size(); ++q) quarter_sums_[q] += result.quarters[q];
+  for (const Statistic& own : result.own) {
+    if (!own.mean) continue;
+    std::vector<double>& sums = sums_[own.name];
+    sums.resize(own.values.size());
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += own.values[i];
+  }
   last_ = result;
 }
 
@@ -66,28 +83,35 @@ StatsRecord StatsMeter::take(int64_t step) {
   const auto count = static_cast<double>(count_);
   record.step = step;
   record.loss = sum_ / count;
-  for (size_t q = 0; q < quarter_sums_.size(); ++q) record.loss_quarters[q] = quarter_sums_[q] / count;
   record.loss_last = last_.loss;
-  record.energy_data = last_.energy_data;
-  record.energy_noise = last_.energy_noise;
   record.grad_norm = last_.grad_norm;
   record.lr = last_.lr;
-  record.effective = last_.effective;
+  record.own = last_.own;
+  for (Statistic& own : record.own)
+    for (size_t i = 0; own.mean && i < own.values.size(); ++i) own.values[i] = sums_[own.name][i] / count;
   *this = StatsMeter();
   last_mean_ = record.loss;
   return record;
 }
 
+// The first format had one statistic with a mean, under a name of its own; it stays.
 json StatsMeter::to_json() const {
-  return {{"count", count_}, {"sum", sum_}, {"quarters", quarter_sums_}, {"last_mean", last_mean_}};
+  json values = {{"count", count_}, {"sum", sum_}, {kQuarters, std::vector<double>(4)}, {"last_mean", last_mean_}};
+  for (const auto& [name, sums] : sums_)
+    if (name == kLossQuarters)
+      values[kQuarters] = sums;
+    else
+      values["sums"][name] = sums;
+  return values;
 }
 
 StatsMeter StatsMeter::from_json(const json& values) {
   StatsMeter meter;
   meter.count_ = values.at("count").get<int64_t>();
   meter.sum_ = number_or_nan(values.at("sum"));
-  for (size_t q = 0; q < meter.quarter_sums_.size(); ++q)
-    meter.quarter_sums_[q] = number_or_nan(values.at("quarters").at(q));
+  meter.sums_[kLossQuarters] = numbers_or_nan(values.at(kQuarters));
+  for (const auto& [name, sums] : values.value("sums", json::object()).items())
+    meter.sums_[name] = numbers_or_nan(sums);
   meter.last_mean_ = number_or_nan(values.at("last_mean"));
   return meter;
 }
@@ -119,21 +143,17 @@ std::vector<StatsRecord> read_stats(const fs::path& path) {
   std::vector<StatsRecord> records;
   for_lines(path, [&](const std::string&, const json& values) {
     StatsRecord& r = records.emplace_back();
-    const auto number = [&](const char* name) { return number_or_nan(values.value(name, json())); };
     r.step = values["step"].get<int64_t>();
-    r.loss = number("loss");
-    r.loss_last = number("loss_last");
-    const json quarters = values.value("loss_quarters", json());
-    for (size_t q = 0; q < r.loss_quarters.size(); ++q)
-      r.loss_quarters[q] = q < quarters.size() ? number_or_nan(quarters[q]) : StepResult::kNone;
-    r.energy_data = number("energy_data");
-    r.energy_noise = number("energy_noise");
-    r.grad_norm = number("grad_norm");
-    r.lr = number("lr");
-    r.effective = number("importance_effective");
-    r.images_per_s = number("images_per_s");
-    r.seconds = number("seconds");
-    r.time = number("time");
+    const std::map<std::string, double*> fields = {{"loss", &r.loss},
+                                                   {"loss_last", &r.loss_last},
+                                                   {"grad_norm", &r.grad_norm},
+                                                   {"lr", &r.lr},
+                                                   {"images_per_s", &r.images_per_s},
+                                                   {"seconds", &r.seconds},
+                                                   {"time", &r.time}};
+    for (const auto& [name, field] : fields) *field = number_or_nan(values.value(name, json()));
+    for (const auto& [name, value] : values.items())
+      if (name != "step" && !fields.contains(name)) r.own.push_back({name, "", numbers_or_nan(value)});
   });
   return records;
 }

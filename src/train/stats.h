@@ -1,37 +1,45 @@
 // The numbers of a run: what one step measured, their means between two lines of stats.jsonl, and that file.
+// What an objective measures beside its loss are statistics with names; nothing here knows which there are.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/files.h"
 
 namespace mdsm::train {
 
+// A number, or a list of them, that an objective measures beside its loss.
+struct Statistic {
+  std::string name;            // the key in stats.jsonl
+  std::string tag;             // in TensorBoard; the values of a list are numbered from 1
+  std::vector<double> values;  // one is written as a number, several as a list; NaN where there is none
+  bool mean = false;           // over the steps since the last line; otherwise that of the last step
+};
+using Statistics = std::vector<Statistic>;
+
+// NaN where there is no such value.
+double value_of(const Statistics& statistics, std::string_view name, size_t index = 0);
+
 struct StepResult {
-  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  double loss = 0;  // normalised, mean over the batch; of ml the difference of mean energies
-  std::array<double, 4>
-      quarters{};           // the same over each quarter of the noise levels, lowest first; NaN if empty
-  double energy_noise = 0;  // mean E of the noisy batch, before the update; of ml that of the model's samples
-  double energy_data = 0;   // mean E of the clean batch; only on steps that asked for it
-  double effective = kNone;  // share of the batch that counts under importance weights
-  double grad_norm = 0;      // before clipping
+  double loss = 0;
+  Statistics own;        // of the objective, the same ones in every step
+  double grad_norm = 0;  // before clipping
   double lr = 0;
-  bool applied = false;  // false: loss or gradient was not finite and nothing was updated
+  bool applied = false;  // false: loss or gradient was not finite and no weight was changed
 };
 
 struct StatsRecord {
-  int64_t step = 0;      // updates done
-  double loss = 0;       // mean since the last line
-  double loss_last = 0;  // of the last step alone
-  std::array<double, 4> loss_quarters{};
-  double energy_data = 0, energy_noise = 0, grad_norm = 0, lr = 0;  // of the last step
-  double effective = StepResult::kNone;                             // the same; written where there is one
+  int64_t step = 0;              // steps done
+  double loss = 0;               // mean since the last line
+  double loss_last = 0;          // of the last step alone
+  double grad_norm = 0, lr = 0;  // the same
+  Statistics own;
   double images_per_s = 0, seconds = 0, time = 0;  // wall clock: the only fields a resume changes
 };
 
@@ -52,7 +60,7 @@ class StatsMeter {
  private:
   int64_t count_ = 0;
   double sum_ = 0;
-  std::array<double, 4> quarter_sums_{};
+  std::map<std::string, std::vector<double>> sums_;  // of statistics that are means
   double last_mean_ = std::numeric_limits<double>::quiet_NaN();
   StepResult last_;  // not saved: a record is taken in the same step that was added last
 };
@@ -73,7 +81,7 @@ class StatsFile {
   int descriptor_ = -1;
 };
 
-// All whole lines, with what they have of the fields above.
+// All whole lines, with what they have of the fields above; statistics without their tags.
 std::vector<StatsRecord> read_stats(const fs::path& path);
 
 // Drops the lines after `step`, and half a line that a killed process left.

@@ -32,6 +32,16 @@ std::unique_ptr<engine::TrainableEnergy> engine_with_noise(uint64_t seed) {
   return engine;
 }
 
+StateHead load(const fs::path& path, engine::TrainableEnergy& engine) {
+  const StateFile file(path, engine.spec());
+  file.load(engine, *make_objective("mdsm"));
+  return file.head();
+}
+
+void save(const fs::path& path, const engine::TrainableEnergy& engine, const StateHead& head = {}) {
+  save_state(path, engine, *make_objective("mdsm"), head);
+}
+
 TEST(Checkpoint, GoesThroughTheFileBitForBit) {
   const TemporaryFolder folder;
   const auto saved = engine_with_noise(1);
@@ -40,10 +50,10 @@ TEST(Checkpoint, GoesThroughTheFileBitForBit) {
   head.seconds = 0.1;
   head.options_hash = "abc";
   head.data_size = 60000;
-  save_state(folder / "state", *saved, head);
+  save(folder / "state", *saved, head);
 
   const auto loaded = engine_with_noise(2);
-  const StateHead back = load_state(folder / "state", *loaded);
+  const StateHead back = load(folder / "state", *loaded);
   EXPECT_EQ(back.step, 1234);
   EXPECT_EQ(back.seconds, 0.1);
   EXPECT_EQ(back.options_hash, "abc");
@@ -55,16 +65,16 @@ TEST(Checkpoint, RefusesWhatIsNotItsOwn) {
   const TemporaryFolder folder;
   const auto engine = engine_with_noise(1);
   const auto other = engine::make_native_engine(network::Parameters::initialised(small_spec(8), 0));
-  save_state(folder / "state", *engine, {});
-  EXPECT_THROW(load_state(folder / "state", *other), Error);
-  EXPECT_THROW(load_state(folder / "missing", *engine), Error);
+  save(folder / "state", *engine);
+  EXPECT_THROW(load(folder / "state", *other), Error);
+  EXPECT_THROW(load(folder / "missing", *engine), Error);
   io::write_safetensors(folder / "other", {}, {});
-  EXPECT_THROW(load_state(folder / "other", *engine), Error);
+  EXPECT_THROW(load(folder / "other", *engine), Error);
   io::write_safetensors(folder / "bad", {}, {{"mdsm_state", "{\"step\": \"x\"}"}, {"spec", "[]"}});
-  EXPECT_THROW(load_state(folder / "bad", *engine), Error);
+  EXPECT_THROW(load(folder / "bad", *engine), Error);
   const std::string whole = read_text(folder / "state");
   write_file(folder / "cut", std::string_view(whole).substr(0, whole.size() / 2));
-  EXPECT_THROW(load_state(folder / "cut", *engine), Error);
+  EXPECT_THROW(load(folder / "cut", *engine), Error);
 }
 
 // A disk that takes no more: here by a limit on the size of files; command_test.py fills a real one if it
@@ -74,7 +84,7 @@ TEST(Checkpoint, AFullDiskLeavesTheLastGoodState) {
   const auto engine = engine_with_noise(1);
   StateHead head;
   head.step = 1;
-  save_state(folder / "state", *engine, head);
+  save(folder / "state", *engine, head);
   const std::string before = read_text(folder / "state");
 
   const auto former_handler = signal(SIGXFSZ, SIG_IGN);
@@ -83,12 +93,12 @@ TEST(Checkpoint, AFullDiskLeavesTheLastGoodState) {
   const rlimit small{before.size() / 2, former.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
   head.step = 2;
-  EXPECT_THROW(save_state(folder / "state", *engine, head), Error);
+  EXPECT_THROW(save(folder / "state", *engine, head), Error);
   setrlimit(RLIMIT_FSIZE, &former);
   signal(SIGXFSZ, former_handler);
 
   EXPECT_EQ(read_text(folder / "state"), before);
-  EXPECT_EQ(load_state(folder / "state", *engine).step, 1);
+  EXPECT_EQ(load(folder / "state", *engine).step, 1);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);  // no rests of the failed write
 }
 

@@ -7,9 +7,12 @@
 #include "io/npy.h"
 #include "core/threads.h"
 #include "network/model_file.h"
+#include "engine/registry/registry.h"
+#include "train/objectives.h"
 #include "train/trainer.h"
 
 using namespace mdsm;
+using namespace mdsm::train;
 
 namespace {
 
@@ -38,7 +41,7 @@ void run(const fs::path& out, const std::string& network, int64_t width) {
   source.source = "fashion-mnist";
   const auto data = data::open_dataset(source);
   TrainOptions options;
-  options.network = network;
+  options.network = from_name<network::Network>(network, "network");
   options.width = width;
   options.batch = 16;
   options.schedule.steps = 20;
@@ -48,10 +51,10 @@ void run(const fs::path& out, const std::string& network, int64_t width) {
   network::save_model(out / "initial.safetensors", initial, {});
   const auto engine = engine::make_engine({}, initial);
   Dump dump(out);
-  std::vector<float> no_chains;
-  Trainer trainer(*engine, *data, options, false, 0, no_chains, dump);
+  const auto objective = make_objective("mdsm");
+  Trainer trainer(*engine, *data, options, *objective, false, 0, dump);
   while (trainer.step() < options.schedule.steps)
-    if (!trainer.update(false).applied) fail("", "step {}: not finite", trainer.step());
+    if (!trainer.take_step(false).applied) fail("", "step {}: not finite", trainer.step());
 }
 
 }  // namespace

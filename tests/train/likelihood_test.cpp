@@ -12,8 +12,8 @@
 namespace mdsm::train {
 namespace {
 
-// E(x) = t/2 ‖x - 0.5‖² with one parameter t, the precision of a Gaussian: all others do nothing. Its update
-// is plain descent, so that a gradient can be read from it.
+// E(x) = t/2 ‖x - 0.5‖² with one parameter t, the precision of a Gaussian: all others do nothing. Its training
+// step is plain descent, so that a gradient can be read from it.
 class PrecisionEngine : public engine::TrainableEnergy {
  public:
   PrecisionEngine(const network::Spec& spec, double precision)
@@ -70,11 +70,24 @@ class NormalImages : public data::Dataset {
 
 TrainOptions likelihood_options() {
   TrainOptions options = tiny_options();
-  options.objective = "ml";
   options.batch = 64;
-  options.ml.buffer = 128;
-  options.schedule.kind = "constant";
+  options.schedule.kind = RateKind::constant;
   return options;
+}
+
+LikelihoodOptions chain_options() {
+  LikelihoodOptions ml;
+  ml.buffer = 128;
+  return ml;
+}
+
+// What the objective would save, for looking at its chains.
+std::vector<float> chains_of(const Objective& objective) {
+  StateWriter state;
+  objective.save(state);
+  if (state.tensors().empty()) return {};
+  const auto values = state.tensors()[0].values;
+  return {values.begin(), values.end()};
 }
 
 // The variance where Langevin steps of size eps come to rest in this energy.
@@ -95,34 +108,36 @@ TEST(Likelihood, GradientIsTheDifferenceOfMeans) {
   options.schedule.lr = 1e-12;
   const NormalImages data;
   const network::Spec spec = make_spec(options, data.image_shape());
-  for (const char* chains : {"persistent", "noise"}) {
-    options.ml.chains = chains;
+  for (const ChainsKind chains : {ChainsKind::persistent, ChainsKind::noise}) {
+    LikelihoodOptions ml = chain_options();
+    ml.chains = chains;
+    LikelihoodObjective objective(ml);
     PrecisionEngine engine(spec, 40);
-    std::vector<float> kept;
     TrainObserver silent;
-    Trainer trainer(engine, data, options, false, 0, kept, silent);
-    const StepResult result = trainer.update(false);
+    Trainer trainer(engine, data, options, objective, false, 0, silent);
+    const StepResult result = trainer.take_step(false);
     // d/dt of E is half the squared distance: 256 pixels of variance 0.05, against those of the samples.
-    const double samples = variance_after(40, options.ml);
-    EXPECT_NEAR(engine.gradient(), 128 * (0.05 - samples), 128 * 0.05 * 0.03) << chains;
+    const double samples = variance_after(40, ml);
+    EXPECT_NEAR(engine.gradient(), 128 * (0.05 - samples), 128 * 0.05 * 0.03) << to_string(chains);
     EXPECT_NEAR(result.loss, 40 * engine.gradient(), 1e-3 * std::abs(result.loss));
-    EXPECT_NEAR(result.energy_data, 40 * 128 * 0.05, 40 * 128 * 0.05 * 0.02);
-    EXPECT_TRUE(std::isnan(result.quarters[0]));
-    EXPECT_EQ(kept.size(), std::string(chains) == "persistent" ? 128u * 256u : 0u);
+    EXPECT_NEAR(value_of(result.own, "energy_data"), 40 * 128 * 0.05, 40 * 128 * 0.05 * 0.02);
+    EXPECT_TRUE(std::isnan(value_of(result.own, "loss_quarters")));
+    EXPECT_EQ(chains_of(objective).size(), chains == ChainsKind::persistent ? 128u * 256u : 0u);
   }
 }
 
 TEST(Likelihood, FindsThePrecisionOfTheSmoothedData) {
   TrainOptions options = likelihood_options();
   options.schedule.lr = 2;
-  options.ml.eps = 0.1;  // comes to rest within an update, also from noise
+  LikelihoodOptions ml = chain_options();
+  ml.eps = 0.1;  // comes to rest within a training step, also from noise
+  LikelihoodObjective objective(ml);
   const NormalImages data;
   PrecisionEngine engine(make_spec(options, data.image_shape()), 5);
-  std::vector<float> chains;
   TrainObserver silent;
-  Trainer trainer(engine, data, options, false, 0, chains, silent);
-  for (int step = 0; step < 60; ++step) ASSERT_TRUE(trainer.update(false).applied);
-  EXPECT_NEAR(resting_variance(engine.precision(), options.ml.eps), 0.05, 0.05 * 0.05);
+  Trainer trainer(engine, data, options, objective, false, 0, silent);
+  for (int step = 0; step < 60; ++step) ASSERT_TRUE(trainer.take_step(false).applied);
+  EXPECT_NEAR(resting_variance(engine.precision(), ml.eps), 0.05, 0.05 * 0.05);
 }
 
 TEST(Likelihood, EnergyPenaltyPullsEnergiesTowardsZero) {
@@ -131,35 +146,39 @@ TEST(Likelihood, EnergyPenaltyPullsEnergiesTowardsZero) {
   const NormalImages data;
   const network::Spec spec = make_spec(options, data.image_shape());
   const auto gradient = [&](double penalty) {
-    options.ml.energy_l2 = penalty;
+    LikelihoodOptions ml = chain_options();
+    ml.energy_l2 = penalty;
+    LikelihoodObjective objective(ml);
     PrecisionEngine engine(spec, 20);
-    std::vector<float> chains;
     TrainObserver silent;
-    Trainer trainer(engine, data, options, false, 0, chains, silent);
-    const StepResult result = trainer.update(false);
+    Trainer trainer(engine, data, options, objective, false, 0, silent);
+    const StepResult result = trainer.take_step(false);
     return std::pair{engine.gradient(), result};
   };
   const auto [without, result] = gradient(0);
   const auto [with, same] = gradient(1e-3);
   // d/dt of 1e-3 (mean E² of data + mean E² of samples), E = t S: 2e-3 mean E²/t, up to the spread of E.
-  const double expected = 2e-3 * (std::pow(result.energy_data, 2) + std::pow(result.energy_noise, 2)) / 20;
+  const double data_energy = value_of(result.own, "energy_data"), samples = value_of(result.own, "energy_noise");
+  const double expected = 2e-3 * (std::pow(data_energy, 2) + std::pow(samples, 2)) / 20;
   EXPECT_NEAR(with - without, expected, 0.02 * expected);
   EXPECT_EQ(result.loss, same.loss);
 }
 
-TEST(Likelihood, AnUpdateMovesABatchOfChainsAndRestartsAShare) {
+TEST(Likelihood, AStepMovesABatchOfChainsAndRestartsAShare) {
   TrainOptions options = likelihood_options();
   options.schedule.lr = 1e-12;
   const NormalImages data;
   const network::Spec spec = make_spec(options, data.image_shape());
   const auto moved = [&](double restart) {
-    options.ml.restart = restart;
+    LikelihoodOptions ml = chain_options();
+    ml.restart = restart;
+    LikelihoodObjective objective(ml);
     PrecisionEngine engine(spec, 100);
-    std::vector<float> chains;
     TrainObserver silent;
-    Trainer trainer(engine, data, options, false, 0, chains, silent);
-    const std::vector<float> before = chains;
-    trainer.update(false);
+    Trainer trainer(engine, data, options, objective, false, 0, silent);
+    const std::vector<float> before = chains_of(objective);
+    trainer.take_step(false);
+    const std::vector<float> chains = chains_of(objective);
     int64_t count = 0;
     for (size_t i = 0; i < before.size(); i += 256) count += chains[i] != before[i];
     return std::pair{count, chains};
@@ -172,12 +191,18 @@ TEST(Likelihood, AnUpdateMovesABatchOfChainsAndRestartsAShare) {
 }
 
 TEST(Likelihood, ChainsOfAnotherSizeAreRefused) {
-  const TrainOptions options = likelihood_options();
-  const NormalImages data;
-  PrecisionEngine engine(make_spec(options, data.image_shape()), 5);
-  std::vector<float> chains(100);
-  TrainObserver silent;
-  EXPECT_THROW(Trainer(engine, data, options, false, 0, chains, silent), Error);
+  const network::Spec spec = make_spec(likelihood_options(), NormalImages().image_shape());
+  const TemporaryFolder folder;
+  const std::vector<float> chains(2 * 256);
+  io::write_safetensors(folder / "few", {{"chains", {2, 1, 16, 16}, chains}}, {});
+  io::write_safetensors(folder / "flat", {{"chains", {512}, chains}}, {});
+  io::write_safetensors(folder / "none", {}, {});
+  for (const char* name : {"few", "flat", "none"}) {
+    const io::SafetensorsFile file(folder / name);
+    StateReader reader(file, {});
+    LikelihoodObjective objective(chain_options());
+    EXPECT_THROW(objective.load(reader, spec), Error) << name;
+  }
 }
 
 }  // namespace

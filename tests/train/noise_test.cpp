@@ -11,7 +11,7 @@
 namespace mdsm::train {
 namespace {
 
-NoiseOptions options_of(const std::string& kind, double low, double high) {
+NoiseOptions options_of(NoiseKind kind, double low, double high) {
   NoiseOptions options;
   options.kind = kind;
   options.sigma_min = low;
@@ -25,22 +25,21 @@ void expect_levels(const NoiseOptions& options, const std::vector<float>& wanted
 }
 
 TEST(NoiseLevels, AreNumpysGeomspaceAndLinspace) {
-  expect_levels(options_of("geometric", 0.1, 3),
+  expect_levels(options_of(NoiseKind::geometric, 0.1, 3),
                 {0.1f, 0.19743505f, 0.38980598f, 0.76961363f, 1.51948705f, 3.f});
-  expect_levels(options_of("linear", 0.05, 1.2), {0.05f, 0.28f, 0.51f, 0.74f, 0.97f, 1.2f});
+  expect_levels(options_of(NoiseKind::linear, 0.05, 1.2), {0.05f, 0.28f, 0.51f, 0.74f, 0.97f, 1.2f});
 }
 
 TEST(NoiseLevels, SingleAndBatchOfOne) {
   NoiseOptions single;
-  single.kind = "single";
+  single.kind = NoiseKind::single;
   single.sigma = 0.6;
   expect_levels(single, {0.6f, 0.6f, 0.6f});
-  expect_levels(options_of("geometric", 0.1, 3), {0.1f});
+  expect_levels(options_of(NoiseKind::geometric, 0.1, 3), {0.1f});
 }
 
 TEST(NoiseLevels, RefusesWhatMakesNoSense) {
-  EXPECT_THROW(noise_levels(options_of("linear", 2, 1), 4), Error);
-  EXPECT_THROW(noise_levels(options_of("cubic", 1, 2), 4), Error);
+  EXPECT_THROW(noise_levels(options_of(NoiseKind::linear, 2, 1), 4), Error);
 }
 
 TEST(ObjectiveWeights, AreTheMeanOfSigmaToTheMinusP) {
@@ -57,7 +56,7 @@ TEST(NormalisedLoss, DividesEachResidualByItsOwnVariance) {
 TEST(TrainingNoise, DependsOnSeedStepAndPlaceButNotOnThreads) {
   const Shape shape{6, 1, 8, 8};
   Tensor clean(shape, 0.25f), a(shape), b(shape);
-  const auto levels = noise_levels(options_of("geometric", 0.1, 3), 6);
+  const auto levels = noise_levels(options_of(NoiseKind::geometric, 0.1, 3), 6);
   set_thread_count(1);
   add_training_noise(clean, levels, 5, 7, a);
   set_thread_count(3);

@@ -7,7 +7,7 @@
 namespace mdsm::train {
 namespace {
 
-RateOptions schedule(const std::string& kind, int64_t warmup = 0) {
+RateOptions schedule(RateKind kind, int64_t warmup = 0) {
   RateOptions options;
   options.kind = kind;
   options.lr = 1e-3;
@@ -18,27 +18,27 @@ RateOptions schedule(const std::string& kind, int64_t warmup = 0) {
 }
 
 TEST(LearningRate, CosineGoesFromStartOverTheMiddleToTheEnd) {
-  EXPECT_DOUBLE_EQ(learning_rate(schedule("cosine"), 0), 1e-3);
-  EXPECT_NEAR(learning_rate(schedule("cosine"), 1200), (1e-3 + 1e-6) / 2, 1e-12);
-  EXPECT_NEAR(learning_rate(schedule("cosine"), 800), 1e-6 + (1e-3 - 1e-6) * 0.75, 1e-12);
-  EXPECT_NEAR(learning_rate(schedule("cosine"), 2400), 1e-6, 1e-15);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule(RateKind::cosine), 0), 1e-3);
+  EXPECT_NEAR(learning_rate(schedule(RateKind::cosine), 1200), (1e-3 + 1e-6) / 2, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule(RateKind::cosine), 800), 1e-6 + (1e-3 - 1e-6) * 0.75, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule(RateKind::cosine), 2400), 1e-6, 1e-15);
 }
 
 TEST(LearningRate, StepDividesByTenAfterEverySixth) {
-  EXPECT_DOUBLE_EQ(learning_rate(schedule("step"), 399), 1e-3);
-  EXPECT_NEAR(learning_rate(schedule("step"), 400), 1e-4, 1e-16);
-  EXPECT_NEAR(learning_rate(schedule("step"), 2399), 1e-8, 1e-20);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule(RateKind::step), 399), 1e-3);
+  EXPECT_NEAR(learning_rate(schedule(RateKind::step), 400), 1e-4, 1e-16);
+  EXPECT_NEAR(learning_rate(schedule(RateKind::step), 2399), 1e-8, 1e-20);
 }
 
-TEST(LearningRate, WarmupRisesLinearlyAndMeetsTheSchedule) {
-  EXPECT_NEAR(learning_rate(schedule("constant", 10), 0), 1e-4, 1e-16);
-  EXPECT_NEAR(learning_rate(schedule("constant", 10), 4), 5e-4, 1e-16);
-  EXPECT_DOUBLE_EQ(learning_rate(schedule("constant", 10), 9), 1e-3);
-  EXPECT_DOUBLE_EQ(learning_rate(schedule("constant", 10), 2000), 1e-3);
+TEST(LearningRate, WarmupIsLinearAndMeetsTheSchedule) {
+  EXPECT_NEAR(learning_rate(schedule(RateKind::constant, 10), 0), 1e-4, 1e-16);
+  EXPECT_NEAR(learning_rate(schedule(RateKind::constant, 10), 4), 5e-4, 1e-16);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule(RateKind::constant, 10), 9), 1e-3);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule(RateKind::constant, 10), 2000), 1e-3);
 }
 
 TEST(LearningRate, RefusesARisingCosine) {
-  RateOptions options = schedule("cosine");
+  RateOptions options = schedule(RateKind::cosine);
   options.lr_final = 1;
   EXPECT_THROW(validate(options), Error);
 }

@@ -15,7 +15,9 @@ using nlohmann::json;
 StepResult step_of(double loss) {
   StepResult result;
   result.loss = loss;
-  result.quarters = {loss, 2 * loss, 3 * loss, std::numeric_limits<double>::quiet_NaN()};
+  result.own = {{"loss_quarters", "q", {loss, 2 * loss, 3 * loss, std::numeric_limits<double>::quiet_NaN()}, true},
+                {"energy_data", "e", {7 * loss}},
+                {"spread", "s", {4 * loss}, true}};
   result.grad_norm = 10 * loss;
   return result;
 }
@@ -26,8 +28,10 @@ TEST(StatsMeter, GivesMeansSinceTheLastLine) {
   const StatsRecord record = meter.take(3);
   EXPECT_DOUBLE_EQ(record.loss, 3);
   EXPECT_DOUBLE_EQ(record.loss_last, 6);
-  EXPECT_DOUBLE_EQ(record.loss_quarters[1], 6);
-  EXPECT_TRUE(std::isnan(record.loss_quarters[3]));
+  EXPECT_DOUBLE_EQ(value_of(record.own, "loss_quarters", 1), 6);
+  EXPECT_TRUE(std::isnan(value_of(record.own, "loss_quarters", 3)));
+  EXPECT_DOUBLE_EQ(value_of(record.own, "spread"), 12);
+  EXPECT_DOUBLE_EQ(value_of(record.own, "energy_data"), 42);  // of the last step
   EXPECT_DOUBLE_EQ(record.grad_norm, 60);
   meter.add(step_of(5));
   EXPECT_DOUBLE_EQ(meter.take(4).loss, 5);
@@ -41,8 +45,20 @@ TEST(StatsMeter, GoesThroughJsonBitForBit) {
   for (StatsMeter* m : {&meter, &copy}) m->add(step_of(0.7));
   const StatsRecord a = meter.take(5), b = copy.take(5);
   EXPECT_EQ(a.loss, b.loss);
-  EXPECT_EQ(a.loss_quarters[2], b.loss_quarters[2]);
-  EXPECT_TRUE(std::isnan(b.loss_quarters[3]));
+  EXPECT_EQ(value_of(a.own, "loss_quarters", 2), value_of(b.own, "loss_quarters", 2));
+  EXPECT_EQ(value_of(a.own, "spread"), value_of(b.own, "spread"));
+  EXPECT_TRUE(std::isnan(value_of(b.own, "loss_quarters", 3)));
+}
+
+// The means of states that older programs wrote.
+TEST(StatsMeter, ReadsTheFirstFormat) {
+  StatsMeter meter = StatsMeter::from_json(
+      json::parse(R"({"count": 1, "sum": 3, "quarters": [1, 2, 3, null], "last_mean": null})"));
+  meter.add(step_of(1));
+  const StatsRecord record = meter.take(2);
+  EXPECT_DOUBLE_EQ(record.loss, 2);
+  EXPECT_DOUBLE_EQ(value_of(record.own, "loss_quarters", 1), 2);
+  EXPECT_EQ(meter.to_json().dump(), R"({"count":0,"last_mean":2.0,"quarters":[0.0,0.0,0.0,0.0],"sum":0.0})");
 }
 
 TEST(StatsFile, IsReadBackBitForBit) {
@@ -58,7 +74,7 @@ TEST(StatsFile, IsReadBackBitForBit) {
   const std::vector<StatsRecord> read = read_stats(path);
   ASSERT_EQ(read.size(), 1u);
   EXPECT_EQ(to_json(read[0]).dump(), to_json(record).dump());  // as text: NaN is not equal to itself
-  EXPECT_TRUE(std::isnan(read[0].loss_quarters[3]));
+  EXPECT_TRUE(std::isnan(value_of(read[0].own, "loss_quarters", 3)));
 }
 
 TEST(StatsFile, CuttingDropsLaterLinesAndHalfALine) {

@@ -11,6 +11,7 @@
 #include "core/threads.h"
 #include "engine/native/native_engine.h"
 #include "temporary_folder.h"
+#include "train/objectives.h"
 #include "train/session.h"
 
 namespace mdsm::train {
@@ -36,7 +37,7 @@ class Blobs : public data::Dataset {
 
 inline TrainOptions tiny_options() {
   TrainOptions options;
-  options.network = "res6";
+  options.network = network::Network::res6;
   options.width = 4;
   options.batch = 8;
   options.schedule.steps = 12;
@@ -47,6 +48,20 @@ inline TrainOptions tiny_options() {
   return options;
 }
 
+// An objective and what its options are set to, by their names on the command line.
+struct TinyObjective {
+  std::string name = "mdsm";
+  nlohmann::json options = nlohmann::json::object();
+
+  std::unique_ptr<Objective> make() const {
+    auto objective = make_objective(name);
+    OptionSet set("train", "");
+    objective->declare(set);
+    set.from_json(options, "test");
+    return objective;
+  }
+};
+
 inline std::vector<float> vector_of(const engine::TrainableEnergy& engine, engine::StateVector which) {
   std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
   engine.read(which, values);
@@ -56,17 +71,18 @@ inline std::vector<float> vector_of(const engine::TrainableEnergy& engine, engin
 // One process' worth of a run: a fresh engine on the folder, resumed when there is something to resume.
 class TinyRun {
  public:
-  TinyRun(RunFolder& folder, TrainOptions options, int64_t images = 200)
+  TinyRun(RunFolder& folder, TrainOptions options, const TinyObjective& objective = {}, int64_t images = 200)
       : options_(std::move(options)),
+        objective_(objective.make()),
         data_(images),
         spec_(make_spec(options_, data_.image_shape())),
         engine_(engine::make_native_engine(network::Parameters::initialised(spec_, static_cast<uint64_t>(options_.seed)))),
-        preview_(data_, spec_, options_.noise, 0, {}),
-        input_{folder, *engine_, data_, preview_, options_, false, "blobs", "hash"},
+        preview_(data_, spec_, {}, 0, {}),
+        input_{folder, *engine_, data_, preview_, options_, *objective_, false, "blobs", "hash"},
         start_((set_thread_count(1), resume_state(input_))) {}  // tiny layers: threads only wait
 
   int64_t train(int64_t stop_after, TrainObserver& observer) {
-    return mdsm::train(input_, start_, stop_after, stop_, observer);
+    return mdsm::train::train(input_, start_, stop_after, stop_, observer);
   }
   int64_t train(int64_t stop_after = 0) {
     TrainObserver silent;
@@ -78,6 +94,7 @@ class TinyRun {
 
  private:
   TrainOptions options_;
+  std::unique_ptr<Objective> objective_;
   Blobs data_;
   network::Spec spec_;
   std::unique_ptr<engine::TrainableEnergy> engine_;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "train/resume_options.h"
 
 namespace mdsm::train {
 namespace {
@@ -19,35 +20,47 @@ struct Fixture {
     set.add("exact", exact, "");
     set.add("crop", crop, "");
     set.add("resize", resize, "");
-    declare_train_options(set, options);
+    declare_train_options(set, options, objectives);
     defaults = set.to_json();
     set.parse(arguments);
   }
   std::string data;
   bool flip = false, exact = false;
   int64_t crop = 0, resize = 0;
+  // As mdsm train does for a new run.
+  void resolve(const std::string& source) {
+    apply_preset(set, options.preset, source);
+    objectives.resolve(set);
+  }
+  void resume(const json& recorded) { apply_recorded(set, objectives, recorded, defaults, "options.json"); }
+  json now(const char* name) const { return set.to_json().at(name); }
+
   TrainOptions options;
+  ObjectiveChoice objectives;
   OptionSet set;
   json defaults;
 };
 
-std::string hash_of(const json& resolved) { return options_hash(resolved, Fixture({}).defaults); }
+std::string hash_of(const json& resolved) {
+  const Fixture f({});
+  return options_hash(resolved, f.defaults, f.objectives);
+ }
 
 TEST(Presets, GiveThePapersSettings) {
   Fixture cifar({"--preset", "cifar10"});
-  apply_preset(cifar.set, cifar.options, cifar.data);
+  cifar.resolve(cifar.data);
   EXPECT_EQ(cifar.data, "cifar10");
-  EXPECT_EQ(cifar.options.network, "res18");
+  EXPECT_EQ(cifar.options.network, network::Network::res18);
   EXPECT_EQ(cifar.options.width, 128);
-  EXPECT_EQ(cifar.options.noise.kind, "linear");
-  EXPECT_EQ(cifar.options.noise.sigma_min, 0.05);
-  EXPECT_EQ(cifar.options.noise.sigma_max, 1.2);
+  EXPECT_EQ(cifar.now("noise"), "linear");
+  EXPECT_EQ(cifar.now("sigma-min"), 0.05);
+  EXPECT_EQ(cifar.now("sigma-max"), 1.2);
   EXPECT_EQ(cifar.options.schedule.steps, 300'000);
   EXPECT_EQ(cifar.options.schedule.lr, 5e-5);
   EXPECT_EQ(cifar.options.batch, 128);
 
   Fixture celeba({"--preset", "celeba", "--data", "faces"});
-  apply_preset(celeba.set, celeba.options, celeba.data);
+  celeba.resolve(celeba.data);
   EXPECT_EQ(celeba.data, "faces");
   EXPECT_TRUE(celeba.flip);
   EXPECT_EQ(celeba.crop, 140);
@@ -55,34 +68,44 @@ TEST(Presets, GiveThePapersSettings) {
 
 TEST(Presets, LeaveAloneWhatTheUserGave) {
   Fixture f({"--preset", "mnist", "--width", "16", "--sigma-max", "2"});
-  apply_preset(f.set, f.options, f.data);
+  f.resolve(f.data);
   EXPECT_EQ(f.options.width, 16);
-  EXPECT_EQ(f.options.noise.sigma_max, 2);
-  EXPECT_EQ(f.options.noise.sigma_min, 0.1);
+  EXPECT_EQ(f.now("sigma-max"), 2);
+  EXPECT_EQ(f.now("sigma-min"), 0.1);
 }
 
 TEST(Presets, ADataSetsNameAloneChoosesItsNoise) {
   Fixture f({"--data", "cifar10"});
-  apply_preset(f.set, f.options, f.data);
-  EXPECT_EQ(f.options.noise.kind, "linear");
-  EXPECT_EQ(f.options.network, "res12");
+  f.resolve(f.data);
+  EXPECT_EQ(f.now("noise"), "linear");
+  EXPECT_EQ(f.options.network, network::Network::res12);
 }
 
 TEST(Presets, SigmaBelongsToSingleNoise) {
   Fixture wrong({"--sigma", "0.6"});
-  EXPECT_THROW(apply_preset(wrong.set, wrong.options, ""), Error);
+  EXPECT_THROW(wrong.resolve(""), Error);
   Fixture mixed({"--noise", "single", "--sigma-min", "0.6"});
-  EXPECT_THROW(apply_preset(mixed.set, mixed.options, ""), Error);
+  EXPECT_THROW(mixed.resolve(""), Error);
   Fixture right({"--noise", "single", "--sigma", "0.6"});
-  EXPECT_NO_THROW(apply_preset(right.set, right.options, "mnist"));
-  EXPECT_EQ(right.options.noise.kind, "single");
+  EXPECT_NO_THROW(right.resolve("mnist"));
+  EXPECT_EQ(right.now("noise"), "single");
+}
+
+// Previews of an objective without noise levels of its own have those of the data set.
+TEST(Presets, SayTheNoiseOfADataSet) {
+  EXPECT_EQ(preset_noise(Preset::none, "cifar10:folder").kind, NoiseKind::linear);
+  EXPECT_EQ(preset_noise(Preset::celeba, "faces").sigma_max, 1.2);
+  EXPECT_EQ(preset_noise(Preset::none, "faces.npy").kind, NoiseKind::geometric);
+  Fixture f({"--data", "cifar10", "--objective", "ml"});
+  f.resolve(f.data);
+  EXPECT_EQ(f.now("noise"), "linear");  // as options.json of such runs always had it
 }
 
 TEST(Resume, TakesTheRecordedOptionsAndAllowsAFewChanges) {
   const json recorded =
       Fixture({"--data", "d", "--width", "8", "--lr", "0.003", "--seed", "3"}).set.to_json();
   Fixture f({"--lr", "1e-4", "--width", "8", "--clip", "1"});
-  apply_recorded(f.set, recorded, f.defaults, "options.json");
+  f.resume(recorded);
   EXPECT_EQ(f.data, "d");
   EXPECT_EQ(f.options.width, 8);
   EXPECT_EQ(f.options.seed, 3);
@@ -98,7 +121,7 @@ TEST(Resume, MaySwitchExactOnAndOff) {
   from_before.erase("exact");
   const auto resumed = [](std::vector<std::string> arguments, const json& recorded) {
     Fixture f(std::move(arguments));
-    apply_recorded(f.set, recorded, f.defaults, "options.json");
+    f.resume(recorded);
     EXPECT_EQ(hash_of(f.set.to_json()), hash_of(recorded));
     return f.exact;
   };
@@ -136,22 +159,22 @@ TEST(Resume, ARunFromBeforeHasTheDefaultsOfNewOptions) {
   json before = Fixture({"--data", "d"}).set.to_json();
   for (const char* name : {"objective", "importance", "ml-eps", "ml-chains", "bowl"}) before.erase(name);
   Fixture same({"--objective", "mdsm"});
-  apply_recorded(same.set, before, same.defaults, "options.json");
+  same.resume(before);
   EXPECT_EQ(hash_of(same.set.to_json()), hash_of(before));
   Fixture other({"--objective", "ml"});
-  EXPECT_THROW(apply_recorded(other.set, before, other.defaults, "options.json"), Error);
+  EXPECT_THROW(other.resume(before), Error);
   Fixture stray({"--ml-eps", "0.2"});
-  EXPECT_THROW(apply_recorded(stray.set, before, stray.defaults, "options.json"), Error);
+  EXPECT_THROW(stray.resume(before), Error);
 }
 
 TEST(Objectives, SingleTakesItsLevelAsTheKernel) {
   Fixture f({"--objective", "single", "--sigma", "0.6"});
-  apply_preset(f.set, f.options, "mnist");
-  EXPECT_EQ(f.options.noise.kind, "single");
+  f.resolve("mnist");
+  EXPECT_EQ(f.now("noise"), "single");
   EXPECT_EQ(f.options.sigma0, 0.6);
-  for (const float level : noise_levels(f.options.noise, 5)) EXPECT_EQ(level, 0.6f);
+  for (const float level : noise_levels(f.objectives.chosen().preview_noise({}), 5)) EXPECT_EQ(level, 0.6f);
   Fixture given({"--objective", "single", "--sigma", "0.6", "--sigma0", "0.1"});
-  apply_preset(given.set, given.options, "");
+  given.resolve("");
   EXPECT_EQ(given.options.sigma0, 0.1);
 }
 
@@ -164,19 +187,19 @@ TEST(Objectives, RefuseWhatMeansNothingToThem) {
                                                        {"--objective", "ml", "--sigma", "0.3"}};
   for (const auto& arguments : wrong) {
     Fixture f(arguments);
-    EXPECT_THROW(apply_preset(f.set, f.options, ""), Error) << arguments.back();
+    EXPECT_THROW(f.resolve(""), Error) << arguments.back();
   }
   Fixture small({"--objective", "ml", "--ml-buffer", "100"});
-  EXPECT_THROW(validate(small.options), Error);
+  EXPECT_THROW(small.objectives.chosen().validate(small.options), Error);
   Fixture noise({"--objective", "ml", "--ml-buffer", "100", "--ml-chains", "noise"});
-  EXPECT_NO_THROW(validate(noise.options));
+  EXPECT_NO_THROW(noise.objectives.chosen().validate(noise.options));
 }
 
 TEST(Resume, RefusesOtherChangesByName) {
   const json recorded = Fixture({"--data", "d", "--width", "8"}).set.to_json();
   Fixture f({"--width", "16"});
   try {
-    apply_recorded(f.set, recorded, f.defaults, "options.json");
+    f.resume(recorded);
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);

@@ -36,10 +36,10 @@ Outcome outcome(TinyRun& run, const RunFolder& folder) {
           curve(folder), read_text(folder.weights())};
 }
 
-Outcome uninterrupted(const TrainOptions& options) {
+Outcome uninterrupted(const TrainOptions& options, const TinyObjective& objective = {}) {
   const TemporaryFolder out;
   RunFolder folder = new_folder(out);
-  TinyRun run(folder, options);
+  TinyRun run(folder, options, objective);
   EXPECT_EQ(run.train(), options.schedule.steps);
   return outcome(run, folder);
 }
@@ -90,42 +90,53 @@ TEST(Training, StoppingAndResumingIsBitForBit) {
   expect_same(outcome(last, folder), uninterrupted(tiny_options()));
 }
 
-TrainOptions likelihood_options(const std::string& chains) {
-  TrainOptions options = tiny_options();
-  options.objective = "ml";
-  options.ml.chains = chains;
-  options.ml.buffer = 20;
-  options.ml.steps = 5;
-  options.ml.restart = 0.3;
-  return options;
+TinyObjective likelihood(const std::string& chains) {
+  return {"ml", {{"ml-chains", chains}, {"ml-buffer", 20}, {"ml-steps", 5}, {"ml-restart", 0.3}}};
+}
+
+// Those of the folder's last checkpoint; none where it has none.
+std::vector<float> saved_chains(const fs::path& state) {
+  const io::SafetensorsFile file(state);
+  return file.find("chains") ? file.read(*file.find("chains")) : std::vector<float>();
 }
 
 TEST(Training, StoppingAndResumingOtherObjectivesIsBitForBit) {
-  TrainOptions weighted = tiny_options();
-  weighted.importance = "batch";
-  for (const TrainOptions& options :
-       {likelihood_options("persistent"), likelihood_options("noise"), weighted}) {
+  const TinyObjective weighted{"mdsm", {{"importance", "batch"}}};
+  const TrainOptions options = tiny_options();
+  for (const TinyObjective& objective : {likelihood("persistent"), likelihood("noise"), weighted}) {
     const TemporaryFolder out;
     RunFolder folder = new_folder(out);
-    for (const int64_t stop_after : {3, 4}) TinyRun(folder, options).train(stop_after);
-    TinyRun last(folder, options);
+    for (const int64_t stop_after : {3, 4}) TinyRun(folder, options, objective).train(stop_after);
+    TinyRun last(folder, options, objective);
     EXPECT_EQ(last.train(), 12);
     const TemporaryFolder whole;
     RunFolder at_once = new_folder(whole);
-    TinyRun all(at_once, options);
+    TinyRun all(at_once, options, objective);
     all.train();
     expect_same(outcome(last, folder), outcome(all, at_once));
-    const TinyRun end(folder, options), other(at_once, options);
-    EXPECT_EQ(end.start().chains, other.start().chains);
-    EXPECT_EQ(end.start().chains.size(), options.keeps_chains() ? 20u * 256u : 0u);
+    const std::vector<float> chains = saved_chains(folder.state());
+    EXPECT_EQ(chains, saved_chains(at_once.state()));
+    EXPECT_EQ(chains.size(), objective.options.value("ml-chains", "") == "persistent" ? 20u * 256u : 0u);
   }
 }
 
 TEST(Training, AStateWithoutItsChainsIsRefused) {
   const TemporaryFolder out;
   RunFolder folder = new_folder(out);
-  TinyRun(folder, likelihood_options("noise")).train(3);
-  EXPECT_THROW(TinyRun(folder, likelihood_options("persistent")), Error);
+  TinyRun(folder, tiny_options(), likelihood("noise")).train(3);
+  EXPECT_THROW(TinyRun(folder, tiny_options(), likelihood("persistent")), Error);
+}
+
+TEST(Training, AStateWithTheChainsOfAnotherRunIsRefused) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TinyRun(folder, tiny_options(), likelihood("persistent")).train(3);
+  for (const TinyObjective& other : {likelihood("noise"), TinyObjective{}}) try {
+      TinyRun(folder, tiny_options(), other);
+      ADD_FAILURE() << other.name;
+    } catch (const Error& error) {
+      EXPECT_NE(error.message().find("its chains are not of this run"), std::string::npos) << error.what();
+    }
 }
 
 class StopAt : public TrainObserver {
@@ -149,7 +160,7 @@ TEST(Training, TheStopFlagFinishesTheStepAndSaves) {
   EXPECT_EQ(TinyRun(folder, tiny_options()).start().step, 6);
 }
 
-TEST(Training, MicroBatchesGiveTheSameUpdate) {
+TEST(Training, MicroBatchesGiveTheSameStep) {
   TrainOptions options = tiny_options();
   options.schedule.steps = 3;
   const Outcome whole = uninterrupted(options);
@@ -169,7 +180,7 @@ TEST(Training, ClippingBoundsTheGradientThatAdamSees) {
   options.schedule.steps = 1;
   TinyRun run(folder, options);
   run.train();
-  double norm = 0;  // after one update the mean is (1 - beta1) times the clipped gradient
+  double norm = 0;  // after one step the mean is (1 - beta1) times the clipped gradient
   for (const float m : vector_of(run.engine(), engine::StateVector::adam_m)) norm += std::pow(m / 0.1, 2);
   EXPECT_NEAR(std::sqrt(norm), 1e-4, 1e-7);
   EXPECT_GT(curve(folder)[0].at("grad_norm").get<double>(), 1e-3);
@@ -217,18 +228,18 @@ TEST(Training, StopsAtANonFiniteLossAndCanGoOn) {
 TEST(Training, ANonFiniteSampleStopsMaximumLikelihood) {
   const TemporaryFolder out;
   RunFolder folder = new_folder(out);
-  const TrainOptions options = likelihood_options("persistent");
+  const TrainOptions options = tiny_options();
+  const TinyObjective objective = likelihood("persistent");
   {
-    TinyRun run(folder, options);
+    TinyRun run(folder, options, objective);
     PoisonAt observer(4, run.engine());
     EXPECT_THROW(run.train(0, observer), Error);
-    const io::SafetensorsFile failed(folder.failed_state());
-    ASSERT_TRUE(failed.find("chains"));
-    EXPECT_EQ(failed.read(*failed.find("chains")), TinyRun(folder, options).start().chains);  // of step 4
+    ASSERT_FALSE(saved_chains(folder.failed_state()).empty());
+    EXPECT_EQ(saved_chains(folder.failed_state()), saved_chains(folder.state()));  // of step 4
   }
-  TinyRun again(folder, options);
+  TinyRun again(folder, options, objective);
   again.train();
-  expect_same(outcome(again, folder), uninterrupted(options));
+  expect_same(outcome(again, folder), uninterrupted(options, objective));
 }
 
 // A rate that throws the weights far out: the guard must see it by itself.
@@ -264,7 +275,7 @@ TEST(Training, RefusesOtherData) {
   const TemporaryFolder out;
   RunFolder folder = new_folder(out);
   TinyRun(folder, tiny_options()).train(1);
-  EXPECT_THROW(TinyRun(folder, tiny_options(), 201), Error);
+  EXPECT_THROW(TinyRun(folder, tiny_options(), {}, 201), Error);
 }
 
 }  // namespace

@@ -1,0 +1,159 @@
+#include "app/train.h"
+
+#include <algorithm>
+
+#include "app/version.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/progress.h"
+#include "core/threads.h"
+#include "train/session.h"
+
+namespace mdsm::app {
+namespace {
+
+// The bar on a terminal; lines for log.txt, which standard error does not get while the loop runs.
+class Display : public train::TrainObserver {
+ public:
+  Display(const train::Objective& objective, const network::Spec& spec, int64_t total, int64_t first)
+      : objective_(objective), flat_loss_(objective.flat_loss(spec)), progress_("train", total, "steps", first) {}
+  void on_step(int64_t done, const train::StepResult& result) override {
+    progress_.update(done, fmt::format("loss {:.1f}", result.loss));
+  }
+  void on_stats(const train::StatsRecord& r) override {
+    log_info("step {}: {}", r.step, objective_.log_line(r));
+    if (warned_ || !flat_loss_ || r.step < kFlatSteps || r.loss < kNearlyFlat * *flat_loss_) return;
+    log_warning("the loss is {:.0f} after {} steps, that of a flat energy; if it stays there, {}", r.loss,
+                r.step, "start again with a smaller --lr or another --seed");
+    warned_ = true;
+  }
+
+ private:
+  static constexpr int64_t kFlatSteps = 150;  // most runs have left the flat start by then
+  static constexpr double kNearlyFlat = 0.97;
+  const train::Objective& objective_;
+  std::optional<double> flat_loss_;
+  Progress progress_;
+  bool warned_ = false;
+};
+
+std::optional<size_t> memory_need(const TrainingOptions& options, const train::Objective& objective,
+                                  const network::Spec& spec) {
+  constexpr int64_t kBatches = 8;  // held ready by the loader, clean and noisy ones in use
+  const auto training = engine::memory_need(options.engine, spec, options.train.micro());
+  if (!training) return std::nullopt;
+  const auto preview = engine::memory_need(options.engine, spec, train::Preview::kImages);
+  const auto batches = static_cast<size_t>(spec.input(kBatches * options.train.batch).count()) * sizeof(float);
+  return training->parameters + training->training + preview->parameters + preview->gradient + batches +
+         objective.memory(spec);
+}
+
+void check_memory(std::optional<size_t> need, int64_t micro_batch) {
+  const size_t available = available_memory();
+  if (need && available > 0 && *need > available)
+    fail(fmt::format("use --micro-batch {} or less, or a smaller --width", std::max<int64_t>(1, micro_batch / 2)),
+         "training needs about {} of memory, {} are available", bytes_text(*need), bytes_text(available));
+}
+
+std::unique_ptr<data::Dataset> preview_data(const TrainingOptions& options) {
+  data::DataOptions test = options.data;
+  test.split = "test";
+  return options.train.preview_every > 0 ? data::open_dataset(test) : nullptr;
+}
+
+void log_start(const TrainingOptions& options, const train::SessionInput& input, int64_t step,
+               std::optional<size_t> need) {
+  const int64_t end = options.train.schedule.steps;
+  log_info("{}: {}", input.folder.path().string(),
+           step > 0 ? fmt::format("going on after step {} of {}", step, end)
+                    : fmt::format("training {} steps", end));
+  log_info("{}; {} width {}, {} parameters; engine {}, {} threads, {}", input.data.description(),
+           to_string(options.train.network), options.train.width, network::parameter_count(input.engine.spec()),
+           input.engine.name(), thread_count(),
+           need ? "about " + bytes_text(*need) + " of memory" : "memory need unknown");
+}
+
+void log_end(const TrainingResult& result) {
+  if (result.finished())
+    log_info("done: {} steps; the model is {}", result.step, result.model.string());
+  else
+    log_info("stopped after step {} of {}, all is saved; go on with: mdsm train --resume {}", result.step,
+             result.steps, result.folder.string());
+}
+
+TrainingResult train_in_folder(const TrainingOptions& options, const train::SessionInput& input,
+                               std::optional<size_t> need, const std::atomic<bool>& stop) {
+  const train::RunFolder& folder = input.folder;
+  const LogFile log(folder.log());
+  const train::StateHead start = train::resume_state(input);
+  TrainingResult result{folder.path(), folder.ema(), start.step, start.step, options.train.schedule.steps};
+  if (result.finished()) {
+    log_info("{}: finished, all {} steps are done; --steps N goes further", folder.path().string(), start.step);
+    return result;
+  }
+  if (!options.resume.empty()) folder.write_options(options.recorded);
+  log_start(options, input, start.step, need);
+  set_quiet(true);
+  try {
+    Display display(input.objective, input.engine.spec(), result.steps, start.step);
+    result.step = train::train(input, start, options.stop_after, stop, display);
+  } catch (const Error& error) {
+    log_info("error: {}", error.what());  // for log.txt; the caller tells the user
+    throw;
+  }
+  set_quiet(options.quiet);
+  log_end(result);
+  return result;
+}
+
+}  // namespace
+
+TrainingPlan plan_training(const TrainingOptions& options, const train::Objective& objective) {
+  const auto data = data::open_dataset(options.data);
+  const network::Spec spec = train::make_spec(options.train, data->image_shape());
+  return {options.recorded, data->description(), spec, network::parameter_count(spec),
+          memory_need(options, objective, spec)};
+}
+
+void print(const TrainingPlan& plan) {
+  fmt::print("{}\n", plan.options.dump(2));
+  fmt::print("data:       {}\n", plan.data);
+  fmt::print("network:    {}\n", to_json(plan.spec).dump());
+  fmt::print("parameters: {}\n", plan.parameters);
+  if (plan.memory) fmt::print("memory:     {}\n", bytes_text(*plan.memory));
+}
+
+TrainingResult run_training(const TrainingOptions& options, train::Objective& objective,
+                            const std::atomic<bool>& stop) {
+  set_quiet(options.quiet);
+  set_thread_count(static_cast<int>(options.threads));
+  const std::string name =
+      train::run_name(options.data.source, to_string(options.train.network), options.train.width, options.desc);
+  const auto data = data::open_dataset(options.data);
+  const network::Spec spec = train::make_spec(options.train, data->image_shape());
+  const std::optional<size_t> need = memory_need(options, objective, spec);
+  check_memory(need, options.train.micro());
+  // All that can be refused comes before the folder, so that a refused run leaves nothing behind.
+  const auto seed = static_cast<uint64_t>(options.train.seed);
+  const auto engine = engine::make_engine(options.engine, network::Parameters::initialised(spec, seed));
+  const auto shown = preview_data(options);
+  const train::NoiseOptions usual = train::preset_noise(options.train.preset, options.data.source);
+  train::Preview preview(shown ? *shown : *data, spec, objective.preview_noise(usual), seed, options.engine);
+  train::RunFolder folder =
+      options.resume.empty()
+          ? train::RunFolder::create(options.outdir, name, options.recorded, version_text())
+          : train::RunFolder::open(options.resume);
+  const train::SessionInput input{folder,
+                                  *engine,
+                                  *data,
+                                  preview,
+                                  options.train,
+                                  objective,
+                                  options.data.flip,
+                                  train::source_name(options.data.source),
+                                  options.options_hash};
+  return train_in_folder(options, input, need, stop);
+}
+
+}  // namespace mdsm::app

@@ -1,0 +1,52 @@
+// The job of mdsm train: a run in a new folder, or an old one resumed, from open data to the last checkpoint. What
+// training is, is in src/train; this puts data, engine, previews and folder together, checks that they fit into
+// memory, and tells log and terminal how it goes.
+#pragma once
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "data/dataset.h"
+#include "engine/registry/registry.h"
+#include "train/objective.h"
+#include "train/train_options.h"
+
+namespace mdsm::app {
+
+struct TrainingOptions {
+  data::DataOptions data;
+  train::TrainOptions train;
+  engine::EngineOptions engine;
+  int64_t threads = 0;                // 0 takes all
+  std::string outdir = "runs", desc;  // of a new run's folder
+  std::string resume;                 // a run folder to go on with
+  int64_t stop_after = 0;             // steps of this call; 0 = to the end
+  bool quiet = false;
+
+  nlohmann::json recorded;   // all options, for options.json
+  std::string options_hash;  // of those that must not change on resume
+};
+
+// What would be trained.
+struct TrainingPlan {
+  nlohmann::json options;
+  std::string data;
+  network::Spec spec;
+  int64_t parameters = 0;
+  std::optional<size_t> memory;  // bytes, where the engine knows
+};
+TrainingPlan plan_training(const TrainingOptions& options, const train::Objective& objective);
+void print(const TrainingPlan& plan);
+
+struct TrainingResult {
+  fs::path folder, model;
+  int64_t first_step = 0, step = 0, steps = 0;  // done before, done now, of the whole run
+  bool finished() const { return step >= steps; }
+};
+// `objective` has its options already. A set `stop` ends it after the step at work, with all saved.
+TrainingResult run_training(const TrainingOptions& options, train::Objective& objective,
+                            const std::atomic<bool>& stop);
+
+}  // namespace mdsm::app

@@ -3,7 +3,7 @@
 
 #include "classify/training.h"
 #include "cli/command.h"
-#include "cli/evaluation_options.h"
+#include "app/features.h"
 #include "app/model_use.h"
 #include "app/output.h"
 #include "core/error.h"
@@ -173,7 +173,7 @@ int ClassifierCommand::run(OptionSet& options) {
   const auto start = std::chrono::steady_clock::now();
   classify::Classifier classifier;
   if (!measured_.empty()) {
-    classifier = classify::load_classifier(classifier_path(measured_));
+    classifier = classify::load_classifier(app::classifier_path(measured_));
     open_measured(options);
   } else {
     open_training();

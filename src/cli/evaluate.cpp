@@ -4,7 +4,8 @@
 
 #include "cli/checkpoint_samples.h"
 #include "cli/command.h"
-#include "cli/evaluation_options.h"
+#include "cli/evaluation_print.h"
+#include "app/features.h"
 #include "app/model_use.h"
 #include "app/output.h"
 #include "core/error.h"
@@ -48,7 +49,7 @@ class Evaluate : public Command {
   CheckpointSamples checkpoints_;
   data::DataOptions data_;
   eval::EvaluationOptions measures_;
-  FeatureChoice features_;
+  app::FeatureChoice features_;
   eval::SampleSource source_;
   std::unique_ptr<data::Dataset> samples_;  // without --checkpoints
   std::string samples_text_, statistics_, save_statistics_, features_out_, out_;
@@ -238,7 +239,7 @@ int Evaluate::run(OptionSet& options) {
   else
     open_samples();
   if (!features_out_.empty()) app::check_outputs(features_out_, feature_files(), force_);
-  const int64_t dimensions = probe(*features, of_run ? checkpoints_.image_shape() : samples_->image_shape());
+  const int64_t dimensions = app::probe(*features, of_run ? checkpoints_.image_shape() : samples_->image_shape());
   const eval::EvaluationReference against = reference(*features);
   if (dimensions != against.statistics.dimensions())
     fail("use the same features for both", "features of {} dimensions, but a reference of {}", dimensions,

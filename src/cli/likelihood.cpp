@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "cli/command.h"
-#include "cli/evaluation_options.h"
 #include "cli/likelihood_plot.h"
+#include "app/features.h"
 #include "app/model_use.h"
 #include "app/output.h"
 #include "cli/sampler_options.h"
@@ -233,7 +233,7 @@ void LikelihoodCommand::print(const eval::Likelihood& found, const eval::Gaussia
   const auto line = [](const char* title, const char* sign, const eval::LogZ& z, double acceptance) {
     fmt::print(
         "{:<12} log Z {} {} (mean of log w); log of the mean {}, ESS {:.1f} of {}; acceptance {:.2f}\n",
-        title, sign, with_error(z.bound, z.bound_error, 2), with_error(z.estimate, z.estimate_error, 2),
+        title, sign, app::with_error(z.bound, z.bound_error, 2), app::with_error(z.estimate, z.estimate_error, 2),
         z.ess, z.n, acceptance);
   };
   if (found.forward) line("forward", ">=", *found.forward, found.forward_acceptance);
@@ -246,11 +246,11 @@ void LikelihoodCommand::print(const eval::Likelihood& found, const eval::Gaussia
     fmt::print("gap          {:.2f} nats, {:.4f} bits/dim\n", *gap,
                -eval::bits_per_dim(*gap, found.dimensions).unit);
   if (found.energy)
-    fmt::print("energy       {}, mean of {} images\n", with_error(found.energy->mean, found.energy->error, 2),
+    fmt::print("energy       {}, mean of {} images\n", app::with_error(found.energy->mean, found.energy->error, 2),
                found.energy->n);
   const auto side = [](const char* title, const eval::LogLikelihood& p, const std::string& how) {
     fmt::print("{:<12} {} nats an image; bits/dim {} in [0,1], {:.4f} in [0,255] ({})\n", title,
-               with_error(p.nats, p.error, 2), with_error(p.bits.unit, p.bits_error, 4), p.bits.byte, how);
+               app::with_error(p.nats, p.error, 2), app::with_error(p.bits.unit, p.bits_error, 4), p.bits.byte, how);
   };
   if (found.lowest)
     side("log p, low", *found.lowest,

@@ -2,7 +2,7 @@
 #include "eval/modes.h"
 #include "classify/classifier.h"
 #include "cli/command.h"
-#include "cli/evaluation_options.h"
+#include "app/features.h"
 #include "app/model_use.h"
 #include "app/output.h"
 #include "core/error.h"
@@ -52,7 +52,7 @@ class Modes : public Command {
       app::check_output(out_, force_);
     }
     set_thread_count(static_cast<int>(threads_));
-    path_ = given.given("classifier") ? classifier_path(classifier_) : default_classifier(classifier_);
+    path_ = given.given("classifier") ? app::classifier_path(classifier_) : app::default_classifier(classifier_);
     const classify::Classifier classifier = classify::load_classifier(path_);
     const eval::SampleSource source = eval::sample_source(samples_);
     data::DataOptions options;

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "cli/command.h"
-#include "cli/evaluation_options.h"
+#include "app/features.h"
 #include "app/model_use.h"
 #include "app/output.h"
 #include "core/error.h"
@@ -58,7 +58,7 @@ class NeighboursCommand : public Command {
   void print(const json& found) const;
 
   data::DataOptions data_;
-  FeatureChoice features_;
+  app::FeatureChoice features_;
   eval::SampleSource source_;
   std::string samples_path_, held_out_source_, device_ = "cpu", out_ = "neighbours";
   int64_t k_ = 10, held_out_limit_ = 1000, rows_ = 16, scale_ = 2, threads_ = 0, seed_ = 0;
@@ -279,8 +279,8 @@ void NeighboursCommand::print_space(const char* title, const json& space) const 
   const json& m = space["memorisation"];
   const auto number = [&](const char* key) { return m[key].is_number() ? m[key].get<double>() : NAN; };
   fmt::print("nearest      samples {} (n = {}), held-out images {} (n = {})\n",
-             with_error(number("sample_mean"), number("sample_mean_se"), 4), samples_->size(),
-             with_error(number("held_out_mean"), number("held_out_mean_se"), 4), held_out_->size());
+             app::with_error(number("sample_mean"), number("sample_mean_se"), 4), samples_->size(),
+             app::with_error(number("held_out_mean"), number("held_out_mean_se"), 4), held_out_->size());
   if (!m["meaningful"].get<bool>()) {
     fmt::print("memorised?   no answer: {:g} % of the held-out images are training images themselves\n",
                100 * quantile_);
@@ -311,7 +311,7 @@ int NeighboursCommand::run(OptionSet& options) {
   set_thread_count(static_cast<int>(threads_));
   open();
   const auto network = features_.given() ? features_.make("", device_, 64) : nullptr;
-  if (network) probe(*network, training_->image_shape());
+  if (network) app::probe(*network, training_->image_shape());
   make_folder(out_);
   const Space pixels = pixel_space();
   json values = result(pixels);

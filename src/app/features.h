@@ -1,16 +1,15 @@
-// What the commands that measure samples share: how classifiers and samples are named, and how measures are
-// printed.
+// What the jobs that measure samples share: how classifiers are named, which network computes features, and
+// how a value with its error is written.
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/files.h"
 #include "core/options.h"
 #include "eval/features.h"
 
-namespace mdsm::cli {
+namespace mdsm::app {
 
 // A file as it is; a bundled name (fashion-mnist, mnist, cifar10) as the file classifier-NAME that ships.
 // Throws with the names there are when neither exists.
@@ -29,7 +28,7 @@ struct FeatureChoice {
   bool given() const { return !classifier.empty() || !script.empty(); }
   // source: the data, whose bundled classifier is taken where nothing is given.
   std::unique_ptr<eval::FeatureNetwork> make(const std::string& source, const std::string& device,
-                                       int64_t batch) const;
+                                             int64_t batch) const;
 };
 
 // Sends one black image of the shape through the network, so that what does not fit shows before the work.
@@ -39,7 +38,4 @@ int64_t probe(eval::FeatureNetwork& network, const Shape& image);
 // "1.25 +- 0.03", or "1.25 (no error)" where one value has none.
 std::string with_error(double value, double error, int digits);
 
-// The result of mdsm evaluate for people.
-void print_evaluation(const nlohmann::json& found);
-
-}  // namespace mdsm::cli
+}  // namespace mdsm::app

@@ -15,15 +15,15 @@ class ClassifierFeatures : public FeatureNetwork {
             std::move(found.probabilities)};
   }
 
-  nlohmann::json description() const override {
-    nlohmann::json values = {{"kind", "classifier"},
-                             {"file", name_},
-                             {"dimensions", classifier_.spec.features},
-                             {"values", "0 to 1, as given"},
-                             {"resize", "none"}};
+  FeatureDescription description() const override {
+    FeatureDescription found{.kind = FeatureKind::classifier,
+                             .file = name_,
+                             .dimensions = classifier_.spec.features,
+                             .values = "0 to 1, as given",
+                             .resize = "none"};
     for (const char* key : {"accuracy", "trained"})
-      if (classifier_.info.contains(key)) values[key] = classifier_.info[key];
-    return values;
+      if (classifier_.info.contains(key)) found.more[key] = classifier_.info[key];
+    return found;
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/files.h"
 #include "data/dataset.h"
 
@@ -19,13 +20,28 @@ struct FeatureSet {
   std::vector<float> probabilities;  // (N x classes); classes = 0 where the network has none
 };
 
+enum class FeatureKind { classifier, torchscript };
+constexpr auto enum_names(FeatureKind) {
+  return names_of<FeatureKind>(
+      {{FeatureKind::classifier, "classifier"}, {FeatureKind::torchscript, "torchscript"}});
+}
+
+// Everything that the features depend on beside the images.
+struct FeatureDescription {
+  FeatureKind kind = FeatureKind::classifier;
+  std::string file;
+  int64_t dimensions = 0;                          // 0: not known before the first image
+  std::string values, resize;                      // range of the pixels, and how images are fitted
+  nlohmann::json more = nlohmann::json::object();  // what else a kind of network has to say
+};
+void to_json(nlohmann::json& values, const FeatureDescription& network);
+
 class FeatureNetwork {
  public:
   using Done = std::function<void(int64_t)>;  // told the number of images finished
   virtual ~FeatureNetwork() = default;
   virtual FeatureSet extract(const data::Dataset& data, const Done& done) = 0;
-  // Everything that the features depend on beside the images: file, input size, value range, resize.
-  virtual nlohmann::json description() const = 0;
+  virtual FeatureDescription description() const = 0;
 };
 
 std::unique_ptr<FeatureNetwork> classifier_features(const fs::path& classifier);
@@ -37,5 +53,10 @@ struct ScriptOptions {
 };
 // The calling convention is in docs/evaluation.md. Throws where this build has no LibTorch.
 std::unique_ptr<FeatureNetwork> script_features(const fs::path& torch_script, const ScriptOptions& options);
+
+// The features of all images as images themselves, (1,1,dimensions): what is measured in pixels can be
+// measured in features too. Throws when a feature is not finite.
+std::unique_ptr<data::Dataset> feature_images(FeatureNetwork& network, const data::Dataset& data,
+                                              const FeatureNetwork::Done& done = {});
 
 }  // namespace mdsm::eval

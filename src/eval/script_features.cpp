@@ -40,17 +40,15 @@ class ScriptFeatures : public FeatureNetwork {
     return set;
   }
 
-  nlohmann::json description() const override {
+  FeatureDescription description() const override {
     const std::string resize =
         fmt::format("{0}x{0} before the network, antialiased bilinear", options_.resize);
-    nlohmann::json values = {{"kind", "torchscript"},
-                             {"file", path_.filename().string()},
-                             {"convention", script_->convention()},
-                             {"values", "RGB, 8 bits a channel; grey repeated"},
-                             {"resize", options_.resize > 0 ? resize : "left to the network"},
-                             {"device", options_.device}};
-    if (dimensions_ > 0) values["dimensions"] = dimensions_;
-    return values;
+    return {.kind = FeatureKind::torchscript,
+            .file = path_.filename().string(),
+            .dimensions = dimensions_,
+            .values = "RGB, 8 bits a channel; grey repeated",
+            .resize = options_.resize > 0 ? resize : "left to the network",
+            .more = {{"convention", script_->convention()}, {"device", options_.device}}};
   }
 
  private:

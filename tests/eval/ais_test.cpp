@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/registry/registry.h"
+#include "eval/betas.h"
 #include "eval/known_z.h"
 #include "eval/log_z.h"
 #include "temporary_folder.h"

@@ -62,7 +62,7 @@ json to_json(const EvaluateResult& result) {
               {"sampler", result.sampler},
               {"complete", result.complete}};
   }
-  values["features"] = to_json(result.features);
+  values["features"] = result.features;
   values["reference"] = result.statistics.empty() ? json{{"from", result.reference_from},
                                                          {"n", result.reference_n},
                                                          {"split", result.reference_part}}
@@ -77,8 +77,9 @@ void print(const EvaluateResult& result, const eval::Metrics& metrics) {
   } else {
     print_checkpoints(result, metrics);
   }
-  fmt::print("features        {}, values {}, resize {}\n", text(result.features), result.features.values,
-             result.features.resize);
+  const eval::FeatureDescription& network = result.features;
+  fmt::print("features        {} ({}), {} dimensions, values {}, resize {}\n", network.file, to_string(network.kind),
+             network.dimensions, network.values, network.resize);
   fmt::print("reference       {}\n", result.statistics.empty() ? result.reference_from : result.statistics);
   fmt::print("samples         {}{}\n",
              result.found ? result.samples_from : fmt::format("{} of each", result.samples_n),

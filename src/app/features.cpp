@@ -1,5 +1,7 @@
 #include "app/features.h"
 
+#include <cmath>
+
 #include "core/error.h"
 #include "eval/tensor_images.h"
 #include "network/bundled.h"
@@ -20,7 +22,8 @@ std::string bundled_classifiers() {
 fs::path classifier_path(const std::string& given) {
   std::error_code error;
   if (fs::is_regular_file(given, error)) return given;
-  if (const auto bundled = network::find_bundled(std::string(network::kClassifierPrefix) + given)) return *bundled;
+  if (const auto bundled = network::find_bundled(std::string(network::kClassifierPrefix) + given))
+    return *bundled;
   const std::string names = bundled_classifiers();
   fail(names.empty() ? "make one with mdsm classifier, or set MDSM_MODELS to the folder of the bundled ones"
                      : fmt::format("make one with mdsm classifier, or use a bundled one: {}", names),
@@ -30,7 +33,8 @@ fs::path classifier_path(const std::string& given) {
 
 fs::path default_classifier(const std::string& source) {
   const std::string name = source.substr(0, source.find(':'));
-  if (const auto bundled = network::find_bundled(std::string(network::kClassifierPrefix) + name)) return *bundled;
+  if (const auto bundled = network::find_bundled(std::string(network::kClassifierPrefix) + name))
+    return *bundled;
   fail_usage("give --classifier (made by mdsm classifier) or --features FILE.pt",
              "no classifier comes with mdsm for {}", source.empty() ? "a statistics file" : source);
 }
@@ -58,10 +62,11 @@ void FeatureChoice::check() const {
     fail_usage("leave it out; data has --resize", "--feature-resize without --features");
 }
 
-std::unique_ptr<eval::FeatureNetwork> FeatureChoice::make(const std::string& source, const std::string& device,
-                                                    int64_t batch) const {
+std::unique_ptr<eval::FeatureNetwork> FeatureChoice::make(const std::string& source,
+                                                          const std::string& device, int64_t batch) const {
   if (!script.empty()) return eval::script_features(script, {device, resize, batch});
-  return eval::classifier_features(classifier.empty() ? default_classifier(source) : classifier_path(classifier));
+  return eval::classifier_features(classifier.empty() ? default_classifier(source)
+                                                      : classifier_path(classifier));
 }
 
 int64_t probe(eval::FeatureNetwork& network, const Shape& image) {

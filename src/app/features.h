@@ -1,4 +1,4 @@
-// Which network computes features: a classifier by its file or bundled name, or a TorchScript file.
+// What the jobs that measure samples share: how classifiers are named, and which network computes features.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ struct FeatureChoice {
   bool given() const { return !classifier.empty() || !script.empty(); }
   // source: the data, whose bundled classifier is taken where nothing is given.
   std::unique_ptr<eval::FeatureNetwork> make(const std::string& source, const std::string& device,
-                                       int64_t batch) const;
+                                             int64_t batch) const;
 };
 
 // Sends one black image of the shape through the network, so that what does not fit shows before the work.

@@ -58,7 +58,7 @@ void check_memory(std::optional<size_t> need, int64_t micro_batch) {
 
 std::unique_ptr<data::Dataset> preview_data(const TrainingOptions& options) {
   data::DataOptions test = options.data;
-  test.split = "test";
+  test.split = data::Split::test;
   return options.train.preview_every > 0 ? data::open_dataset(test) : nullptr;
 }
 

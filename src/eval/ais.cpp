@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "sample/adapt.h"
-#include "sample/schedule.h"
 #include "sample/transition.h"
 
 namespace mdsm::eval {
@@ -107,39 +106,6 @@ std::vector<double> smoothed(const std::vector<double>& values) {
 
 }  // namespace
 
-const char* to_string(Direction direction) { return direction == Direction::forward ? "forward" : "reverse"; }
-
-std::vector<double> exponential_betas(int64_t distributions, double first) {
-  if (distributions < 1) fail_usage("use at least one", "{} distributions", distributions);
-  if (!(first > 0 && first < 1)) fail_usage("use a number between 0 and 1", "a first beta of {}", first);
-  std::vector<double> betas{0};
-  for (int64_t k = 1; k < distributions; ++k)
-    betas.push_back(
-        std::pow(first, static_cast<double>(distributions - k) / static_cast<double>(distributions - 1)));
-  betas.push_back(1);
-  return betas;
-}
-
-std::vector<double> linear_betas(int64_t distributions) {
-  if (distributions < 1) fail_usage("use at least one", "{} distributions", distributions);
-  std::vector<double> betas;
-  for (int64_t k = 0; k <= distributions; ++k)
-    betas.push_back(static_cast<double>(k) / static_cast<double>(distributions));
-  return betas;
-}
-
-std::vector<double> parse_betas(const std::string& text, const std::string& name) {
-  std::vector<double> betas = sample::parse_schedule(text, name, "beta");
-  for (size_t i = 0; i < betas.size(); ++i) {
-    if (betas[i] > 1) fail("write numbers from 0 to 1", "{}: a beta of {}", name, betas[i]);
-    if (i > 0 && betas[i] <= betas[i - 1])
-      fail("write them from 0 up to 1", "{}: {} after {}", name, betas[i], betas[i - 1]);
-  }
-  if (betas.front() > 0) betas.insert(betas.begin(), 0);
-  if (betas.back() < 1) betas.push_back(1);
-  return betas;
-}
-
 AisBatch forward_batch(const Bridge& bridge, std::vector<uint64_t> seeds) {
   Tensor x(bridge.images(static_cast<int64_t>(seeds.size())));
   for (int64_t i = 0; i < x.shape().n; ++i)
@@ -175,9 +141,8 @@ void anneal(Bridge& bridge, std::span<const double> betas, std::span<const doubl
   }
 }
 
-std::vector<double> pilot_steps(Bridge& bridge, std::span<const double> betas,
-                                const AisOptions& options, AisBatch batch,
-                                const std::function<bool(int64_t)>& done) {
+std::vector<double> pilot_steps(Bridge& bridge, std::span<const double> betas, const AisOptions& options,
+                                AisBatch batch, const std::function<bool(int64_t)>& done) {
   check_betas(betas);
   const auto total = static_cast<int64_t>(betas.size()) - 1;
   PathChains chains(bridge, batch);

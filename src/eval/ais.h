@@ -1,28 +1,25 @@
 // Annealed importance sampling (Neal), forwards from a reference and backwards from samples (Burda, Grosse &
 // Salakhutdinov), with HMC transitions along E_beta = (1 - beta) E_ref + beta E.
 //
-//   forward   x_0 ~ reference; for k = 1..K: log w += log f_k(x) - log f_{k-1}(x), then a transition at
-//   beta_k reverse   x_K ~ the model; for k = K..1: a transition at beta_k, then the same term
+//   forward   x_0 ~ reference; for k = 1..K: log w += log f_k(x) - log f_{k-1}(x), then a transition
+//             at beta_k
+//   reverse   x_K ~ the model; for k = K..1: a transition at beta_k, then the same term
 //
-// with log f_k = -E_{beta_k}. The reference is normalised, so E[w] = Z forwards and E[1/w] = 1/Z backwards;
-// by Jensen's inequality the mean of log w lies below log Z forwards and above it backwards. All chains use
-// the same leapfrog steps, learnt beforehand by pilot chains: a step that depended on a chain's own past
-// would make both statements approximate. Pilots go in both directions and the smaller step is taken: chains
-// lag behind the path, and a lag from above lets steps pass that are too large for chains from below.
+// along the path of eval/betas.h, with log f_k = -E_{beta_k}. The reference is normalised, so E[w] = Z
+// forwards and E[1/w] = 1/Z backwards; by Jensen's inequality the mean of log w lies below log Z forwards and
+// above it backwards. All chains use the same leapfrog steps, learnt beforehand by pilot chains: a step that
+// depended on a chain's own past would make both statements approximate. Pilots go in both directions and the
+// smaller step is taken: chains lag behind the path, and a lag from above lets steps pass that are too large
+// for chains from below.
 #pragma once
 
 #include <functional>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "eval/bridge.h"
 
 namespace mdsm::eval {
-
-// beta_0 = 0 < beta_1 < ... < beta_K = 1.
-std::vector<double> exponential_betas(int64_t distributions, double first = 1e-4);  // beta_1 = first
-std::vector<double> linear_betas(int64_t distributions);
-// One a line, increasing, from 0 to 1; a missing 0 or 1 is added.
-std::vector<double> parse_betas(const std::string& text, const std::string& name);
 
 struct AisOptions {
   int64_t leapfrog = 10;  // leapfrog steps a transition
@@ -31,7 +28,9 @@ struct AisOptions {
 };
 
 enum class Direction { forward, reverse };
-const char* to_string(Direction direction);
+constexpr auto enum_names(Direction) {
+  return names_of<Direction>({{Direction::forward, "forward"}, {Direction::reverse, "reverse"}});
+}
 
 // Chains part way; all that going on with them needs.
 struct AisBatch {
@@ -63,8 +62,7 @@ void anneal(Bridge& bridge, std::span<const double> betas, std::span<const doubl
 // Leapfrog step for each of the K distributions: the chains of the batch, which are used up, go all the way,
 // each adapting its own step; their mean (of logarithms, smoothed along the path) is what comes back. `done`
 // is told the transitions made and may stop the work by returning false.
-std::vector<double> pilot_steps(Bridge& bridge, std::span<const double> betas,
-                                const AisOptions& options, AisBatch batch,
-                                const std::function<bool(int64_t)>& done = {});
+std::vector<double> pilot_steps(Bridge& bridge, std::span<const double> betas, const AisOptions& options,
+                                AisBatch batch, const std::function<bool(int64_t)>& done = {});
 
 }  // namespace mdsm::eval

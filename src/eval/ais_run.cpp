@@ -61,12 +61,9 @@ uint64_t AisRun::chain_seed(Direction direction, int64_t chain) const {
   return (plan_.seed << 32) + (static_cast<uint64_t>(direction) << 28) + static_cast<uint64_t>(chain);
 }
 
-int64_t AisRun::work_total() const {
-  return (plan_.forward + plan_.reverse) * (plan_.chains + plan_.pilots) * plan_.distributions();
-}
-
 int64_t AisRun::work_done() const {
-  return ((plan_.forward + plan_.reverse) * plan_.pilots + count(forward_) + count(reverse_)) *
+  return ((plan_.goes(Direction::forward) + plan_.goes(Direction::reverse)) * plan_.pilots + count(forward_) +
+          count(reverse_)) *
              plan_.distributions() +
          static_cast<int64_t>(batch_.seeds.size()) * batch_.done;
 }
@@ -84,11 +81,11 @@ bool AisRun::pilot(const std::atomic<bool>& stop, const Observer& observer) {
   std::vector<double> eps(static_cast<size_t>(plan_.distributions()), plan_.options.eps);
   bool first = true;
   for (const Direction direction : {Direction::forward, Direction::reverse}) {
-    if (plan_.pilots == 0 || !(direction == Direction::forward ? plan_.forward : plan_.reverse)) continue;
+    if (plan_.pilots == 0 || !plan_.goes(direction)) continue;
     const auto learnt =
         pilot_steps(bridge_, plan_.betas, plan_.options, pilot_batch(direction), [&](int64_t made) {
           const int64_t before = first ? 0 : plan_.distributions();
-          if (observer) observer({"pilot", (before + made) * plan_.pilots, work_total(), bridge_.beta(), 0});
+          if (observer) observer({"pilot", (before + made) * plan_.pilots, plan_.work(), bridge_.beta(), 0});
           return !stop;
         });
     if (stop) return false;
@@ -130,7 +127,7 @@ bool AisRun::run_direction(Direction direction, const std::atomic<bool>& stop, d
              chains.difference[at] += n * step.difference;
              chains.acceptance[at] += n * step.acceptance;
              if (observer)
-               observer({to_string(direction), work_done(), work_total(), step.beta, step.acceptance});
+               observer({to_string(direction), work_done(), plan_.work(), step.beta, step.acceptance});
              if (stop) return false;
              if (std::chrono::duration<double>(Clock::now() - saved).count() > seconds) {
                save();
@@ -149,8 +146,9 @@ bool AisRun::run_direction(Direction direction, const std::atomic<bool>& stop, d
 
 bool AisRun::run(const std::atomic<bool>& stop, double seconds, const Observer& observer) {
   if (!pilot(stop, observer)) return false;
-  if (plan_.forward && !run_direction(Direction::forward, stop, seconds, observer)) return false;
-  return !plan_.reverse || run_direction(Direction::reverse, stop, seconds, observer);
+  for (const Direction direction : {Direction::forward, Direction::reverse})
+    if (plan_.goes(direction) && !run_direction(direction, stop, seconds, observer)) return false;
+  return true;
 }
 
 // One file, so that the parts always belong together: x of the batch at work as a tensor, the rest as JSON.
@@ -192,7 +190,8 @@ void AisRun::resume() {
     forward_ = chains_from(head.at("forward"));
     reverse_ = chains_from(head.at("reverse"));
     const json& batch = head.at("batch");
-    batch_.direction = batch.at("direction") == "reverse" ? Direction::reverse : Direction::forward;
+    batch_.direction =
+        batch.at("direction") == to_string(Direction::reverse) ? Direction::reverse : Direction::forward;
     batch.at("seeds").get_to(batch_.seeds);
     batch.at("done").get_to(batch_.done);
     batch.at("log_weight").get_to(batch_.log_weight);

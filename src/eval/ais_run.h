@@ -11,16 +11,30 @@
 
 namespace mdsm::eval {
 
+enum class Directions { both, forward, reverse };
+constexpr auto enum_names(Directions) {
+  return names_of<Directions>(
+      {{Directions::both, "both"}, {Directions::forward, "forward"}, {Directions::reverse, "reverse"}});
+}
+
 struct AisPlan {
   std::vector<double> betas;
   AisOptions options;
-  bool forward = true, reverse = true;
+  Directions directions = Directions::both;
   int64_t chains = 16;  // in each direction
   int64_t pilots = 4;   // chains in each direction that learn the leapfrog steps; 0 keeps options.eps
   int64_t batch = 64;   // chains computed at a time; makes no difference to the result
   uint64_t seed = 0;
 
   int64_t distributions() const { return static_cast<int64_t>(betas.size()) - 1; }
+  bool goes(Direction direction) const {
+    return directions == Directions::both ||
+           (directions == Directions::forward) == (direction == Direction::forward);
+  }
+  // Transitions times chains, of pilots and chains.
+  int64_t work() const {
+    return (goes(Direction::forward) + goes(Direction::reverse)) * (chains + pilots) * distributions();
+  }
 };
 
 // What the chains of one direction gave; all but the last two lists have an entry for every chain.
@@ -63,7 +77,6 @@ class AisRun {
   bool pilot(const std::atomic<bool>& stop, const Observer& observer);
   void begin_batch(Direction direction);
   void take(AisChains& chains);
-  int64_t work_total() const;
   int64_t work_done() const;
   void save() const;
 

@@ -77,7 +77,7 @@ void Bridge::evaluate_target(ConstTensorView x) {
 }
 
 float Bridge::mix(std::span<const float> x, float target_energy, std::span<const float> target_gradient,
-                        std::span<float> grad_x) const {
+                  std::span<float> grad_x) const {
   const float beta = static_cast<float>(beta_);
   const float pull = static_cast<float>((1 - beta_) / (reference_.std * reference_.std));
   for (size_t i = 0; i < x.size(); ++i)

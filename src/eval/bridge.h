@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/enum_names.h"
 #include "data/dataset.h"
 #include "engine/energy_model.h"
 
@@ -17,6 +18,12 @@ struct GaussianReference {
   double energy(std::span<const float> x) const;
   void sample(uint64_t seed, std::span<float> out) const;
 };
+
+enum class ReferenceMean { constant, data_mean };
+constexpr auto enum_names(ReferenceMean) {
+  return names_of<ReferenceMean>(
+      {{ReferenceMean::constant, "constant"}, {ReferenceMean::data_mean, "data-mean"}});
+}
 
 // A constant mean; std 0 takes the root mean square deviation of the images from it.
 GaussianReference constant_reference(const data::Dataset& images, double value, double std = 0);

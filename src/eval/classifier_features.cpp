@@ -1,6 +1,4 @@
 #include "classify/classifier.h"
-#include <fmt/format.h>
-
 #include "eval/features.h"
 
 namespace mdsm::eval {
@@ -18,7 +16,11 @@ class ClassifierFeatures : public FeatureNetwork {
   }
 
   FeatureDescription description() const override {
-    FeatureDescription found{"classifier", name_, classifier_.spec.features, "0 to 1, as given", "none"};
+    FeatureDescription found{.kind = FeatureKind::classifier,
+                             .file = name_,
+                             .dimensions = classifier_.spec.features,
+                             .values = "0 to 1, as given",
+                             .resize = "none"};
     for (const char* key : {"accuracy", "trained"})
       if (classifier_.info.contains(key)) found.more[key] = classifier_.info[key];
     return found;
@@ -33,20 +35,6 @@ class ClassifierFeatures : public FeatureNetwork {
 
 std::unique_ptr<FeatureNetwork> classifier_features(const fs::path& classifier) {
   return std::make_unique<ClassifierFeatures>(classifier);
-}
-
-nlohmann::json to_json(const FeatureDescription& description) {
-  nlohmann::json values = description.more;
-  values.update({{"kind", description.kind},
-                 {"file", description.file},
-                 {"values", description.values},
-                 {"resize", description.resize}});
-  if (description.dimensions > 0) values["dimensions"] = description.dimensions;
-  return values;
-}
-
-std::string text(const FeatureDescription& description) {
-  return fmt::format("{} ({}), {} dimensions", description.file, description.kind, description.dimensions);
 }
 
 }  // namespace mdsm::eval

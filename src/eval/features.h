@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "core/files.h"
 #include "data/dataset.h"
 
@@ -19,16 +20,21 @@ struct FeatureSet {
   std::vector<float> probabilities;  // (N x classes); classes = 0 where the network has none
 };
 
-// Everything that features depend on beside the images.
+enum class FeatureKind { classifier, torchscript };
+constexpr auto enum_names(FeatureKind) {
+  return names_of<FeatureKind>(
+      {{FeatureKind::classifier, "classifier"}, {FeatureKind::torchscript, "torchscript"}});
+}
+
+// Everything that the features depend on beside the images.
 struct FeatureDescription {
-  std::string kind, file;       // "classifier" or "torchscript"
-  int64_t dimensions = 0;       // 0: not known yet
-  std::string values, resize;   // range of what the network is given; what is done to the images before
-  nlohmann::json more = nlohmann::json::object();  // of the kind: accuracy, calling convention, device
+  FeatureKind kind = FeatureKind::classifier;
+  std::string file;
+  int64_t dimensions = 0;                          // 0: not known before the first image
+  std::string values, resize;                      // range of the pixels, and how images are fitted
+  nlohmann::json more = nlohmann::json::object();  // what else a kind of network has to say
 };
-nlohmann::json to_json(const FeatureDescription& description);
-// "classifier-mnist (classifier), 128 dimensions"
-std::string text(const FeatureDescription& description);
+void to_json(nlohmann::json& values, const FeatureDescription& network);
 
 class FeatureNetwork {
  public:
@@ -47,5 +53,10 @@ struct ScriptOptions {
 };
 // The calling convention is in docs/evaluation.md. Throws where this build has no LibTorch.
 std::unique_ptr<FeatureNetwork> script_features(const fs::path& torch_script, const ScriptOptions& options);
+
+// The features of all images as images themselves, (1,1,dimensions): what is measured in pixels can be
+// measured in features too. Throws when a feature is not finite.
+std::unique_ptr<data::Dataset> feature_images(FeatureNetwork& network, const data::Dataset& data,
+                                              const FeatureNetwork::Done& done = {});
 
 }  // namespace mdsm::eval

@@ -52,18 +52,18 @@ Likelihood likelihood_of(const AisRun& run, const AisPlan& plan, int64_t dimensi
   result.dimensions = dimensions;
   result.distributions = plan.distributions();
   const AisChains &forward = run.chains(Direction::forward), &reverse = run.chains(Direction::reverse);
-  if (plan.forward) {
+  if (plan.goes(Direction::forward)) {
     result.forward = estimate_log_z(forward.log_weight, Direction::forward);
     result.forward_acceptance = accepted_share(forward, plan.distributions());
   }
-  if (plan.reverse) {
+  if (plan.goes(Direction::reverse)) {
     result.reverse = estimate_log_z(reverse.log_weight, Direction::reverse);
     result.reverse_acceptance = accepted_share(reverse, plan.distributions());
   }
   if (!energies.empty()) result.energy = mean_of(std::vector<double>(energies.begin(), energies.end()));
   result.highest = with_bound(result.energy, result.forward, dimensions);
   result.lowest = with_bound(result.energy, result.reverse, dimensions);
-  if (plan.reverse && on_images) {
+  if (plan.goes(Direction::reverse) && on_images) {
     std::vector<double> values;
     for (size_t i = 0; i < reverse.log_weight.size(); ++i)
       values.push_back(-reverse.start_energy[i] - reverse.log_weight[i]);

@@ -109,7 +109,7 @@ void GaussianMixture::expect(const FeatureTable& data, std::vector<double>& shar
 }
 
 void GaussianMixture::maximise(const FeatureTable& data, const std::vector<double>& shares,
-                               const std::vector<double>& floor, bool full) {
+                               const std::vector<double>& floor, Covariance kind) {
   const size_t d = floor.size(), parts = parts_.size();
   for (size_t c = 0; c < parts; ++c) {
     Part& part = parts_[c];
@@ -129,7 +129,7 @@ void GaussianMixture::maximise(const FeatureTable& data, const std::vector<doubl
     for (int64_t i = 0; i < data.rows(); ++i) {
       const double share = shares[static_cast<size_t>(i) * parts + c] / sum;
       for (size_t j = 0; j < d; ++j)
-        for (size_t k = full ? 0 : j; k <= j; ++k)
+        for (size_t k = kind == Covariance::full ? 0 : j; k <= j; ++k)
           covariance[j * d + k] += share * (data.row(i)[j] - mean[j]) * (data.row(i)[k] - mean[k]);
     }
     double log_det = 0;
@@ -156,7 +156,7 @@ GaussianMixture GaussianMixture::fit(const FeatureTable& data, const MixtureOpti
   mixture.parts_.resize(static_cast<size_t>(options.components));
   auto shares = first_shares(data, options.components, RandomStream(options.seed, Purpose::initialisation));
   for (int64_t i = 0; i < options.iterations; ++i) {
-    mixture.maximise(data, shares, floor, options.full);
+    mixture.maximise(data, shares, floor, options.covariance);
     mixture.expect(data, shares);
     const auto& h = mixture.history_;
     if (h.size() > 1 && h.back() - h[h.size() - 2] < options.tolerance) break;

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "core/enum_names.h"
+
 namespace mdsm::eval {
 
 // Rows of numbers: (rows x columns), row after row.
@@ -18,9 +20,14 @@ struct FeatureTable {
   }
 };
 
+enum class Covariance { full, diagonal };
+constexpr auto enum_names(Covariance) {
+  return names_of<Covariance>({{Covariance::full, "full"}, {Covariance::diagonal, "diagonal"}});
+}
+
 struct MixtureOptions {
   int64_t components = 4;
-  bool full = true;  // covariances: full, or diagonal
+  Covariance covariance = Covariance::full;  // of each component
   int64_t iterations = 500;
   double tolerance = 1e-6;  // stops when the mean log density grows by less
   double floor = 1e-4;      // added to the variances, as a share of the data's
@@ -49,7 +56,7 @@ class GaussianMixture {
   static void drop(Part& part, size_t dimensions);
   void expect(const FeatureTable& data, std::vector<double>& shares);
   void maximise(const FeatureTable& data, const std::vector<double>& shares, const std::vector<double>& floor,
-                bool full);
+                Covariance kind);
 
   std::vector<Part> parts_;
   std::vector<double> history_;

@@ -19,11 +19,11 @@ std::vector<int> stacked_modes(const classify::Classifier& classifier, const dat
          data.description(), channels, channels == 1 ? "" : "s", classifier.spec.classes);
   const data::Channels single({std::shared_ptr<const data::Dataset>(), &data});  // borrowed: data outlives it
   const auto classes = classify::most_likely(classify::classify(classifier, single,
-                                            [&](int64_t n) {
-                                              if (done) done(n / channels);
-                                            })
-                                       .probabilities,
-                                   classifier.spec.classes);
+                                                                [&](int64_t n) {
+                                                                  if (done) done(n / channels);
+                                                                })
+                                                 .probabilities,
+                                             classifier.spec.classes);
   std::vector<int> found(static_cast<size_t>(data.size()));
   for (size_t i = 0; i < classes.size(); ++i) {
     int& mode = found[i / static_cast<size_t>(channels)];
@@ -50,6 +50,14 @@ ModeCount count_modes(std::span<const int> found, int64_t modes) {
   }
   count.expected_uniform = all * (1 - std::pow(1 - 1 / all, n));
   return count;
+}
+
+ModeCount count_stacked_modes(const classify::Classifier& classifier, const data::Dataset& data,
+                              const std::function<void(int64_t)>& done) {
+  const std::vector<int> found = stacked_modes(classifier, data, done);
+  int64_t modes = 1;
+  for (int64_t c = 0; c < data.image_shape().c; ++c) modes *= classifier.spec.classes;
+  return count_modes(found, modes);
 }
 
 }  // namespace mdsm::eval

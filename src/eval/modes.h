@@ -2,7 +2,7 @@
 // channel reads each, and channel values a, b, c make mode 100a + 10b + c.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <functional>
 #include <span>
 
 #include "classify/classifier.h"
@@ -21,5 +21,8 @@ ModeCount count_modes(std::span<const int> found, int64_t modes);
 // The mode of every image: the classes of its channels as the digits of a number, the first channel first.
 std::vector<int> stacked_modes(const classify::Classifier& classifier, const data::Dataset& data,
                                const std::function<void(int64_t)>& done = {});
+// How often each of classes^channels modes shows.
+ModeCount count_stacked_modes(const classify::Classifier& classifier, const data::Dataset& data,
+                              const std::function<void(int64_t)>& done = {});
 
 }  // namespace mdsm::eval

@@ -170,16 +170,28 @@ Neighbours nearest_neighbours(const data::Dataset& data, ConstTensorView images,
   Search search(data, images, k);
   parallel_for(data.size(), kBlock, [&](int64_t begin, int64_t end) { search.scan(begin, end, done); });
   Neighbours found{k, std::vector<Neighbour>(static_cast<size_t>(images.shape.n * k)), 0};
-  std::vector<uint8_t> doubtful(static_cast<size_t>(images.shape.n));
+  std::vector<uint8_t> unsettled(static_cast<size_t>(images.shape.n));
   parallel_for(images.shape.n, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const std::span<Neighbour> out(found.list.data() + i * k, static_cast<size_t>(k));
-      doubtful[static_cast<size_t>(i)] = !search.settle(i, out);
-      if (doubtful[static_cast<size_t>(i)]) search.search_in_double(i, out);
+      unsettled[static_cast<size_t>(i)] = !search.settle(i, out);
+      if (unsettled[static_cast<size_t>(i)]) search.search_in_double(i, out);
     }
   });
-  found.searched_in_double = std::ranges::count(doubtful, uint8_t{1});
+  found.searched_in_double = std::ranges::count(unsettled, uint8_t{1});
   return found;
+}
+
+Tensor all_images(std::initializer_list<const data::Dataset*> sets) {
+  int64_t n = 0;
+  Shape one;
+  for (const data::Dataset* set : sets)
+    if (set) n += set->size(), one = set->image_shape();
+  Tensor images(one.with_n(n));
+  int64_t next = 0;
+  for (const data::Dataset* set : sets)
+    for (int64_t i = 0; set && i < set->size(); ++i) set->read(i, images.view().image(next++));
+  return images;
 }
 
 std::vector<double> nearest_distances(const Neighbours& found, int64_t first, int64_t count) {

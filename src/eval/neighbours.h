@@ -18,7 +18,7 @@ struct Neighbour {
 struct Neighbours {
   int64_t k = 0;
   std::vector<Neighbour> list;     // (N x k), nearest first; equal distances by index
-  int64_t searched_in_double = 0;  // images for which rounding left doubt
+  int64_t searched_in_double = 0;  // images whose order rounding left open
 
   const Neighbour& of(int64_t image, int64_t rank) const {
     return list[static_cast<size_t>(image * k + rank)];
@@ -30,6 +30,9 @@ struct Neighbours {
 Neighbours nearest_neighbours(const data::Dataset& data, ConstTensorView images, int64_t k,
                               const std::function<void(int64_t)>& done = {});
 
+// The images of these sets one after the other, (N,C,H,W); null pointers are passed over. All of one shape.
+Tensor all_images(std::initializer_list<const data::Dataset*> sets);
+
 // How near samples come to the training set, against held-out images, which the model has not seen either.
 struct Memorisation {
   int64_t samples = 0, held_out = 0;
@@ -37,6 +40,8 @@ struct Memorisation {
   double held_out_mean = 0, held_out_error = 0;  // of held-out images
   double quantile = 0, threshold = 0;            // that share of held-out images is nearer than the threshold
   double share = 0, share_error = 0;             // share of samples that are; its binomial standard error
+
+  bool meaningful() const { return threshold > 0; }  // nothing is nearer than 0
 };
 Memorisation memorisation(std::span<const double> samples, std::span<const double> held_out, double quantile);
 

@@ -1,6 +1,7 @@
 #include "eval/outliers.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "core/error.h"
@@ -96,6 +97,21 @@ void check(const FeatureOptions& options) {
 
 }  // namespace
 
+std::vector<double> parse_levels(const std::string& text) {
+  std::vector<double> levels;
+  for (size_t first = 0; first <= text.size();) {
+    const size_t comma = std::min(text.find(',', first), text.size());
+    double value = 0;
+    const char *begin = text.data() + first, *end = text.data() + comma;
+    const auto [at, error] = std::from_chars(begin, end, value);
+    if (error != std::errc() || at != end || !(value >= 0 && value <= 1000))
+      fail_usage("write numbers from 0 to 1000 as in 0.1,0.2,0.4", "--levels: '{}'", text);
+    levels.push_back(value);
+    first = comma + 1;
+  }
+  return levels;
+}
+
 size_t feature_columns(const FeatureOptions& options) {
   size_t columns = options.kind == ScoreFeatures::errors ? 0 : options.levels.size();
   for (const int64_t place : error_columns(options)) columns += place >= 0;
@@ -106,8 +122,8 @@ int64_t evaluations_per_image(const FeatureOptions& options) {
   return options.draws * (1 + static_cast<int64_t>(options.levels.size()));
 }
 
-OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Dataset& data, const FeatureOptions& options,
-                                 const std::function<void(int64_t)>& done) {
+OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Dataset& data,
+                                 const FeatureOptions& options, const std::function<void(int64_t)>& done) {
   check(options);
   check_fits(engine.image_shape(), data);
   const int64_t n = data.size(), size = std::clamp<int64_t>(options.batch, 1, n);
@@ -206,16 +222,16 @@ double OutlierModel::neighbour_score(std::span<const double> features) const {
 
 std::vector<OutlierScore> outlier_scores(const OutlierFeatures& features, const OutlierModel& model) {
   const int64_t n = features.score.rows();
-  OutlierScore mixture{"mixture", std::vector<double>(static_cast<size_t>(n))};
-  OutlierScore neighbours{"neighbours", std::vector<double>(static_cast<size_t>(n))};
+  OutlierScore mixture{ScoreKind::mixture, std::vector<double>(static_cast<size_t>(n))};
+  OutlierScore neighbours{ScoreKind::neighbours, std::vector<double>(static_cast<size_t>(n))};
   parallel_for(n, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       mixture.values[static_cast<size_t>(i)] = model.mixture_score(features.score.row(i));
       neighbours.values[static_cast<size_t>(i)] = model.neighbour_score(features.score.row(i));
     }
   });
-  return {{"energy", features.energy},
-          {"objective", features.objective},
+  return {{ScoreKind::energy, features.energy},
+          {ScoreKind::objective, features.objective},
           std::move(mixture),
           std::move(neighbours)};
 }

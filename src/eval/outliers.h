@@ -4,8 +4,7 @@
 //   objective    ‖x - x~ + sigma0² grad_x(x~)‖² / sigma0² at x~ = x + sigma0 n: the denoising error, the
 //                paper's second try
 //   mixture      minus the log density of the score norms ‖sigma0² grad_x(x + sigma n)‖ at several sigma,
-//   under
-//                a Gaussian mixture
+//                under a Gaussian mixture
 //   neighbours   their distance to the k-th nearest of the fitting images
 //
 // The last two are fitted to ordinary images only. In every score, higher means stranger.
@@ -24,6 +23,13 @@ namespace mdsm::eval {
 // What the density models see at each noise level: score norms, denoising errors ‖x - x~ + sigma0²
 // grad_x(x~)‖ (how much of the noise the network mistakes), or both.
 enum class ScoreFeatures { norms, errors, both };
+constexpr auto enum_names(ScoreFeatures) {
+  return names_of<ScoreFeatures>(
+      {{ScoreFeatures::norms, "norms"}, {ScoreFeatures::errors, "errors"}, {ScoreFeatures::both, "both"}});
+}
+
+// Noise levels from text such as "0.1,0.2"; a usage error names the option --levels.
+std::vector<double> parse_levels(const std::string& text);
 
 struct FeatureOptions {
   ScoreFeatures kind = ScoreFeatures::both;
@@ -40,7 +46,8 @@ struct OutlierFeatures {
 };
 
 // done: images finished times evaluations each; may be empty.
-OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Dataset& data, const FeatureOptions& options,
+OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Dataset& data,
+                                 const FeatureOptions& options,
                                  const std::function<void(int64_t)>& done = {});
 size_t feature_columns(const FeatureOptions& options);
 int64_t evaluations_per_image(const FeatureOptions& options);
@@ -71,10 +78,19 @@ class OutlierModel {
   size_t neighbours_;
 };
 
+enum class ScoreKind { energy, objective, mixture, neighbours };
+constexpr auto enum_names(ScoreKind) {
+  return names_of<ScoreKind>({{ScoreKind::energy, "energy"},
+                              {ScoreKind::objective, "objective"},
+                              {ScoreKind::mixture, "mixture"},
+                              {ScoreKind::neighbours, "neighbours"}});
+}
+
 struct OutlierScore {
-  std::string name;
+  ScoreKind kind = ScoreKind::energy;
   std::vector<double> values;  // (N)
 };
+// All kinds, in their order.
 std::vector<OutlierScore> outlier_scores(const OutlierFeatures& features, const OutlierModel& model);
 
 }  // namespace mdsm::eval

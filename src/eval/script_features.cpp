@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "engine/registry/torch_loader.h"
 #include "eval/features.h"
-#include "image/picture.h"
+#include "image/image.h"
 
 namespace mdsm::eval {
 namespace {
@@ -43,12 +43,12 @@ class ScriptFeatures : public FeatureNetwork {
   FeatureDescription description() const override {
     const std::string resize =
         fmt::format("{0}x{0} before the network, antialiased bilinear", options_.resize);
-    return {"torchscript",
-            path_.filename().string(),
-            dimensions_,
-            "RGB, 8 bits a channel; grey repeated",
-            options_.resize > 0 ? resize : "left to the network",
-            {{"convention", script_->convention()}, {"device", options_.device}}};
+    return {.kind = FeatureKind::torchscript,
+            .file = path_.filename().string(),
+            .dimensions = dimensions_,
+            .values = "RGB, 8 bits a channel; grey repeated",
+            .resize = options_.resize > 0 ? resize : "left to the network",
+            .more = {{"convention", script_->convention()}, {"device", options_.device}}};
   }
 
  private:
@@ -57,8 +57,12 @@ class ScriptFeatures : public FeatureNetwork {
     if (options_.resize > 0) bytes = image::resize(bytes, options_.resize, options_.resize);
     shape.h = bytes.height;
     shape.w = bytes.width;
-    const std::vector<uint8_t> planes = image::planes_of(bytes);
-    pixels.insert(pixels.end(), planes.begin(), planes.end());
+    const int64_t plane = bytes.height * bytes.width;
+    const size_t at = pixels.size();
+    pixels.resize(at + static_cast<size_t>(3 * plane));
+    for (int64_t p = 0; p < plane; ++p)
+      for (int64_t c = 0; c < 3; ++c)
+        pixels[at + static_cast<size_t>(c * plane + p)] = bytes.pixels[static_cast<size_t>(p * 3 + c)];
   }
 
   void add(const engine::TorchScript::Output& out, int64_t n, FeatureSet& set) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base64.h"
 
 namespace mdsm::report {
@@ -14,6 +16,21 @@ std::string text_at(int64_t x, int64_t y, const std::string& text) {
 }
 
 }  // namespace
+
+NeighbourGrid neighbour_grid(const data::Dataset& samples, const data::Dataset& training,
+                             const eval::Neighbours& found, int64_t rows) {
+  rows = std::min(rows, samples.size());
+  NeighbourGrid grid{Tensor(training.image_shape().with_n(rows * (1 + found.k))), {}};
+  int64_t place = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    samples.read(row, grid.images.view().image(place++));
+    for (int64_t rank = 0; rank < found.k; ++rank) {
+      training.read(found.of(row, rank).index, grid.images.view().image(place++));
+      grid.distances.push_back(found.of(row, rank).distance);
+    }
+  }
+  return grid;
+}
 
 std::string neighbour_figure(std::span<const std::byte> png, const FigureCell& cell,
                              std::span<const double> distances, int64_t k) {

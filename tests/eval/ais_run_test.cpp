@@ -12,7 +12,8 @@ namespace {
 
 class AisRunTest : public testing::Test {
  protected:
-  AisRunTest() : engine_(1, 8, 0.5, 0.1, 7), bridge_(engine_, reference_at(engine_.image_shape(), 0.5, 0.35)) {
+  AisRunTest()
+      : engine_(1, 8, 0.5, 0.1, 7), bridge_(engine_, reference_at(engine_.image_shape(), 0.5, 0.35)) {
     plan_.betas = eval::exponential_betas(40, 1e-2);
     plan_.options = {.leapfrog = 4, .eps = 0.05, .target = 0.7};
     plan_.chains = 5, plan_.pilots = 2, plan_.batch = 3, plan_.seed = 9;
@@ -75,7 +76,8 @@ TEST_F(AisRunTest, KeepsThePilotsSteps) {
   second.resume();
   EXPECT_EQ(second.eps(), whole.eps());
   ASSERT_TRUE(second.run(stop_, 1e9, [](const eval::AisRun::Report& r) { EXPECT_STRNE(r.phase, "pilot"); }));
-  EXPECT_EQ(second.chains(eval::Direction::reverse).log_weight, whole.chains(eval::Direction::reverse).log_weight);
+  EXPECT_EQ(second.chains(eval::Direction::reverse).log_weight,
+            whole.chains(eval::Direction::reverse).log_weight);
 }
 
 TEST_F(AisRunTest, PathsNeedNotBeUtf8) {
@@ -91,8 +93,10 @@ TEST_F(AisRunTest, BatchMakesNoDifference) {
   plan_.batch = 64;
   eval::AisRun large = make({});
   ASSERT_TRUE(small.run(stop_, 1e9, {}) && large.run(stop_, 1e9, {}));
-  EXPECT_EQ(small.chains(eval::Direction::forward).log_weight, large.chains(eval::Direction::forward).log_weight);
-  EXPECT_EQ(small.chains(eval::Direction::reverse).log_weight, large.chains(eval::Direction::reverse).log_weight);
+  EXPECT_EQ(small.chains(eval::Direction::forward).log_weight,
+            large.chains(eval::Direction::forward).log_weight);
+  EXPECT_EQ(small.chains(eval::Direction::reverse).log_weight,
+            large.chains(eval::Direction::reverse).log_weight);
 }
 
 TEST_F(AisRunTest, RefusesOtherParametersAndDamage) {

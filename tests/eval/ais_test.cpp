@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/registry/registry.h"
+#include "eval/betas.h"
 #include "eval/known_z.h"
 #include "eval/log_z.h"
-#include "engine/registry/registry.h"
 #include "temporary_folder.h"
 
 namespace mdsm::test {
@@ -20,7 +21,8 @@ std::vector<double> learnt_steps(eval::Bridge& bridge, const std::vector<double>
                                  const eval::AisOptions& options, Tensor samples) {
   const auto pilots = seeds_from(5000, static_cast<size_t>(samples.shape().n));
   auto eps = eval::pilot_steps(bridge, betas, options, eval::forward_batch(bridge, pilots));
-  const auto other = eval::pilot_steps(bridge, betas, options, reverse_batch(std::move(samples), pilots));
+  const auto other =
+      eval::pilot_steps(bridge, betas, options, eval::reverse_batch(std::move(samples), pilots));
   for (size_t k = 0; k < eps.size(); ++k) eps[k] = std::min(eps[k], other[k]);
   return eps;
 }
@@ -36,7 +38,7 @@ Both both_sides(Known& engine, const eval::GaussianReference& reference, int64_t
   const auto eps = learnt_steps(bridge, betas, options, engine.exact_samples(seeds_from(6000, 2)));
   eval::AisBatch forward = eval::forward_batch(bridge, seeds_from(0, chains));
   const auto seeds = seeds_from(1000, chains);
-  eval::AisBatch reverse = reverse_batch(engine.exact_samples(seeds), seeds);
+  eval::AisBatch reverse = eval::reverse_batch(engine.exact_samples(seeds), seeds);
   eval::anneal(bridge, betas, eps, options, forward, {});
   eval::anneal(bridge, betas, eps, options, reverse, {});
   double accepted = 0;
@@ -111,14 +113,15 @@ TEST(Ais, ChainsTravelFromOneEndToTheOther) {
   const auto seeds = seeds_from(0, 200);
   for (const eval::Direction direction : {eval::Direction::forward, eval::Direction::reverse}) {
     const bool forward = direction == eval::Direction::forward;
-    eval::AisBatch batch =
-        forward ? eval::forward_batch(bridge, seeds) : reverse_batch(engine.exact_samples(seeds), seeds);
+    eval::AisBatch batch = forward ? eval::forward_batch(bridge, seeds)
+                                   : eval::reverse_batch(engine.exact_samples(seeds), seeds);
     std::vector<int64_t> order;
-    eval::anneal(bridge, betas, eps, {.leapfrog = 5}, batch, [&](const eval::AisBatch&, const eval::AisStep& step) {
-      order.push_back(step.distribution);
-      EXPECT_EQ(step.beta, betas[static_cast<size_t>(step.distribution)]);
-      return true;
-    });
+    eval::anneal(bridge, betas, eps, {.leapfrog = 5}, batch,
+                 [&](const eval::AisBatch&, const eval::AisStep& step) {
+                   order.push_back(step.distribution);
+                   EXPECT_EQ(step.beta, betas[static_cast<size_t>(step.distribution)]);
+                   return true;
+                 });
     ASSERT_EQ(order.size(), 100u);
     EXPECT_EQ(order.front(), forward ? 1 : 100);
     EXPECT_EQ(order.back(), forward ? 100 : 1);
@@ -138,7 +141,8 @@ TEST(Ais, AModelsBowlIsCountedOnce) {
   spec.width = 4;
   spec.size = 8;
   spec.bowl = 0.5;
-  const auto engine = engine::make_engine({}, network::Parameters(spec));  // all weights 0: the network is flat
+  const auto engine =
+      engine::make_engine({}, network::Parameters(spec));  // all weights 0: the network is flat
   eval::Bridge bridge(*engine, reference_at(engine->image_shape(), 0.5, 0.35));
   Tensor x(engine->images(2), 0.25f), grad_x(x.shape());
   std::vector<float> energy(2), alone(2);
@@ -178,11 +182,12 @@ TEST(Ais, GoesOnBitForBit) {
     const auto start = [&] {
       const auto seeds = seeds_from(7, 6);
       return direction == eval::Direction::forward ? eval::forward_batch(bridge, seeds)
-                                             : reverse_batch(engine.exact_samples(seeds), seeds);
+                                                   : eval::reverse_batch(engine.exact_samples(seeds), seeds);
     };
     eval::AisBatch whole = start(), parts = start();
     eval::anneal(bridge, betas, eps, options, whole, {});
-    eval::anneal(bridge, betas, eps, options, parts, [](const eval::AisBatch& b, const eval::AisStep&) { return b.done < 23; });
+    eval::anneal(bridge, betas, eps, options, parts,
+                 [](const eval::AisBatch& b, const eval::AisStep&) { return b.done < 23; });
     EXPECT_EQ(parts.done, 23);
     eval::anneal(bridge, betas, eps, options, parts, {});
     EXPECT_EQ(parts.done, 60);

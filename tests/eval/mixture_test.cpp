@@ -63,8 +63,8 @@ TEST(Mixture, FullAndDiagonalCovariance) {
   stream.fill_normal(z);
   for (size_t i = 0; i < 2000; ++i)
     line.values.insert(line.values.end(), {z[2 * i], z[2 * i] + 0.1 * z[2 * i + 1]});
-  const auto full = GaussianMixture::fit(line, {.components = 1, .full = true});
-  const auto diagonal = GaussianMixture::fit(line, {.components = 1, .full = false});
+  const auto full = GaussianMixture::fit(line, {.components = 1, .covariance = Covariance::full});
+  const auto diagonal = GaussianMixture::fit(line, {.components = 1, .covariance = Covariance::diagonal});
   const double on[] = {1, 1}, off[] = {1, -1};
   EXPECT_NEAR(full.log_density(on), -std::log(2 * std::numbers::pi * 0.1) - 0.5, 0.15);
   EXPECT_LT(full.log_density(off), full.log_density(on) - 100);

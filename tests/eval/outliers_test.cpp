@@ -62,7 +62,8 @@ TEST(Outliers, BatchMakesNoDifference) {
   const auto images = noise_images(7, 0.3, 1);
   eval::FeatureOptions one, many;
   one.batch = 1, many.batch = 4;
-  const auto a = eval::outlier_features(engine, images, one), b = eval::outlier_features(engine, images, many);
+  const auto a = eval::outlier_features(engine, images, one),
+             b = eval::outlier_features(engine, images, many);
   EXPECT_EQ(a.energy, b.energy);
   EXPECT_EQ(a.objective, b.objective);
   EXPECT_EQ(a.score.values, b.score.values);
@@ -80,13 +81,17 @@ TEST(Outliers, DensityOfNormsFindsBothSides) {
   const auto ordinary = eval::outlier_scores(inside, model);
   ASSERT_EQ(ordinary.size(), 4u);
   for (const double std : {0.05, 0.4}) {
-    const auto strange = eval::outlier_scores(eval::outlier_features(engine, noise_images(200, std, 3), options), model);
-    const auto area = [&](size_t score) { return eval::auroc(ordinary[score].values, strange[score].values).area; };
+    const auto strange =
+        eval::outlier_scores(eval::outlier_features(engine, noise_images(200, std, 3), options), model);
+    const auto area = [&](size_t score) {
+      return eval::auroc(ordinary[score].values, strange[score].values).area;
+    };
     EXPECT_NEAR(area(0), std < 0.2 ? 0 : 1, 0.1) << std;
     EXPECT_GT(area(2), 0.95) << std;
     EXPECT_GT(area(3), 0.95) << std;
   }
-  const auto same = eval::outlier_scores(eval::outlier_features(engine, noise_images(200, 0.2, 4), options), model);
+  const auto same =
+      eval::outlier_scores(eval::outlier_features(engine, noise_images(200, 0.2, 4), options), model);
   for (size_t score = 0; score < 4; ++score) {
     const auto result = eval::auroc(ordinary[score].values, same[score].values);
     EXPECT_NEAR(result.area, 0.5, 4 * result.error);

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "io/npy.h"
 #include "core/random.h"
 #include "eval/evaluation.h"
+#include "io/npy.h"
 #include "io/zip.h"
 #include "temporary_folder.h"
 

@@ -5,9 +5,9 @@
 
 #include "eval/ais_run.h"
 
-namespace mdsm::cli {
+namespace mdsm::report {
 
 // Mean of E - E_ref (whose integral over beta is -log Z), acceptance and leapfrog step at each distribution.
 std::string annealing_plot(const eval::AisRun& run, const eval::AisPlan& plan);
 
-}  // namespace mdsm::cli
+}  // namespace mdsm::report

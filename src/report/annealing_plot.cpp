@@ -1,9 +1,9 @@
-#include "cli/likelihood_plot.h"
+#include "report/annealing_plot.h"
 
 #include "core/error.h"
 #include "plot/plot.h"
 
-namespace mdsm::cli {
+namespace mdsm::report {
 namespace {
 
 constexpr const char *kForward = "#1f5fa8", *kReverse = "#c0392b";
@@ -11,7 +11,7 @@ constexpr size_t kPoints = 500;
 
 // One value for each distribution, the first at 1.
 plot::PlotSeries line(const std::string& label, const std::vector<double>& values, double scale,
-                const char* colour) {
+                      const char* colour) {
   plot::PlotSeries series{label, {}, {}, colour, {}, {}};
   for (const double value : values) {
     series.x.push_back(static_cast<double>(series.x.size() + 1));
@@ -32,11 +32,11 @@ std::string annealing_plot(const eval::AisRun& run, const eval::AisPlan& plan) {
     difference.series.push_back(line(to_string(direction), chains.difference, share, colour));
     acceptance.series.push_back(line(to_string(direction), chains.acceptance, share, colour));
   };
-  if (plan.forward) add(eval::Direction::forward, kForward);
-  if (plan.reverse) add(eval::Direction::reverse, kReverse);
+  if (plan.goes(eval::Direction::forward)) add(eval::Direction::forward, kForward);
+  if (plan.goes(eval::Direction::reverse)) add(eval::Direction::reverse, kReverse);
   return plot::svg({fmt::format("annealing: {} chains a direction", plan.chains),
-              fmt::format("distribution (1: reference, {}: model)", plan.distributions()),
-              {difference, acceptance, eps}});
+                    fmt::format("distribution (1: reference, {}: model)", plan.distributions()),
+                    {difference, acceptance, eps}});
 }
 
-}  // namespace mdsm::cli
+}  // namespace mdsm::report

@@ -1,0 +1,179 @@
+#include "app/outliers.h"
+
+#include "app/output.h"
+#include "core/error.h"
+#include "core/progress.h"
+#include "core/random.h"
+#include "eval/energies.h"
+#include "report/outlier_plots.h"
+#include "train/run_folder.h"
+
+namespace mdsm::app {
+namespace {
+
+using nlohmann::json;
+
+std::string histogram_name(const std::string& score) { return fmt::format("histogram-{}.svg", score); }
+std::string roc_name(size_t number) { return fmt::format("roc-{}.svg", number); }
+
+std::vector<std::string> files(const OutliersOptions& options) {
+  std::vector<std::string> names{"outliers.json"};
+  for (const std::string& score : names_in_order<eval::ScoreKind>()) names.push_back(histogram_name(score));
+  for (size_t i = 1; i <= options.outside.size(); ++i) names.push_back(roc_name(i));
+  return names;
+}
+
+std::unique_ptr<data::Dataset> open(const OutliersOptions& options, const std::string& source,
+                                    const network::Spec& spec) {
+  data::DataOptions data = options.data;
+  data.source = source;
+  data.seed = static_cast<uint64_t>(options.seed);
+  auto images = data::open_dataset(data);
+  eval::check_fits(spec.input(1), *images);
+  return images;
+}
+
+eval::OutlierFeatures features(engine::EnergyModel& model, const data::Dataset& images,
+                               const eval::FeatureOptions& options, const std::string& label) {
+  Progress progress(label, images.size() * eval::evaluations_per_image(options), "evaluations");
+  return eval::outlier_features(model, images, options, [&](int64_t done) { progress.update(done); });
+}
+
+// The sets of images, opened before the work.
+struct Images {
+  std::unique_ptr<data::Dataset> inside;
+  std::vector<std::unique_ptr<data::Dataset>> outside;
+  int64_t fit = 0;  // of those inside
+};
+
+Images open_all(const OutliersOptions& options, const network::Spec& spec) {
+  Images images{open(options, options.inside, spec), {}, 0};
+  for (const std::string& source : options.outside) images.outside.push_back(open(options, source, spec));
+  const int64_t n = images.inside->size();
+  images.fit = options.fit > 0 ? options.fit : n / 2;
+  if (images.fit < 1 || images.fit >= n)
+    fail_usage("leave some to compare with", "{} of {} ordinary images to fit the density models", images.fit,
+               n);
+  return images;
+}
+
+struct Scored {
+  report::ScoredImages inside;
+  std::vector<report::ScoredImages> outside;
+};
+
+// The density models are fitted to some of the ordinary images, chosen at random; the others are compared.
+Scored score(engine::EnergyModel& model, const Images& images, const OutliersOptions& options) {
+  const auto order = permutation({static_cast<uint64_t>(options.seed), Purpose::shuffle},
+                                 static_cast<uint32_t>(images.inside->size()));
+  const std::span<const uint32_t> rows(order);
+  const auto fit = static_cast<size_t>(images.fit);
+  const eval::OutlierFeatures all = features(model, *images.inside, options.features, "ordinary");
+  const eval::OutlierModel density(eval::chosen(all, rows.first(fit)).score, options.scores);
+  Scored scored{{train::source_name(options.inside),
+                 eval::outlier_scores(eval::chosen(all, rows.subspan(fit)), density)},
+                {}};
+  for (size_t i = 0; i < images.outside.size(); ++i)
+    scored.outside.push_back({train::source_name(options.outside[i]),
+                              eval::outlier_scores(features(model, *images.outside[i], options.features,
+                                                            fmt::format("outliers {}", i + 1)),
+                                                   density)});
+  return scored;
+}
+
+std::vector<OutliersRow> table(const Scored& scored, const std::vector<std::string>& sources) {
+  std::vector<OutliersRow> rows;
+  for (size_t g = 0; g < sources.size(); ++g)
+    for (size_t i = 0; i < scored.inside.scores.size(); ++i)
+      rows.push_back({sources[g], scored.inside.scores[i].kind,
+                      eval::auroc(scored.inside.scores[i].values, scored.outside[g].scores[i].values)});
+  return rows;
+}
+
+void draw(const Scored& scored, const fs::path& out) {
+  for (size_t i = 0; i < scored.inside.scores.size(); ++i)
+    write_file(out / histogram_name(to_string(scored.inside.scores[i].kind)),
+               report::score_histogram(scored.inside, scored.outside, i));
+  for (size_t g = 0; g < scored.outside.size(); ++g)
+    write_file(out / roc_name(g + 1), report::roc_plot(scored.inside, scored.outside[g]));
+}
+
+OutliersOptions completed(OutliersOptions options) {
+  options.features.levels = eval::parse_levels(options.levels);
+  options.features.seed = options.scores.mixture.seed = static_cast<uint64_t>(options.seed);
+  options.features.batch = options.use.batch;
+  return options;
+}
+
+}  // namespace
+
+OutliersResult run_outliers(const OutliersOptions& given) {
+  OutliersResult result{.options = completed(given)};
+  const OutliersOptions& options = result.options;
+  const network::Model model = options.use.load();
+  const network::Spec& spec = model.parameters.spec();
+  const Images images = open_all(options, spec);
+  check_outputs(options.out, files(options), options.force);
+  const auto engine = options.use.make(model, options.use.batch);
+  const Scored scored = score(*engine, images, options);
+  Progress::clear_line();
+  result.parameters = options.recorded;
+  result.parameters.update(model_parameters(options.use.model, model));
+  result.inside = images.inside->description();
+  for (const auto& one : images.outside) result.outside.push_back(one->description());
+  result.compared = images.inside->size() - images.fit;
+  result.fitted = images.fit;
+  result.sigma0 = spec.sigma0;
+  result.table = table(scored, options.outside);
+  make_folder(options.out);
+  draw(scored, options.out);
+  write_json(fs::path(options.out) / "outliers.json", to_json(result));
+  return result;
+}
+
+json to_json(const OutliersResult& result) {
+  json rows = json::array();
+  for (const OutliersRow& row : result.table)
+    rows.push_back({{"out", row.outside},
+                    {"score", to_string(row.score)},
+                    {"auroc", row.auroc.area},
+                    {"se", row.auroc.error},
+                    {"low", row.auroc.low},
+                    {"high", row.auroc.high},
+                    {"n_in", row.auroc.inside},
+                    {"n_out", row.auroc.outside}});
+  return {{"parameters", result.parameters},
+          {"in", result.inside},
+          {"out", result.outside},
+          {"n_in", result.compared},
+          {"n_fit", result.fitted},
+          {"sigma0", result.sigma0},
+          {"interval",
+           "95 %, DeLong; where all pairs or none are in order, 0.025^(1/min(n_in, n_out)) from the end"},
+          {"table", rows}};
+}
+
+void print(const OutliersResult& result) {
+  const OutliersOptions& options = result.options;
+  fmt::print("in           {} images, {} more fit the density models; {}\n", result.compared, result.fitted,
+             result.inside);
+  for (const std::string& description : result.outside) fmt::print("out          {}\n", description);
+  fmt::print("noise        sigma0 = {:g} for energy and objective, {} for the features; {} draw{}, seed {}\n",
+             result.sigma0, options.levels, options.features.draws, options.features.draws == 1 ? "" : "s",
+             options.seed);
+  fmt::print("density      of {}; mixture of {} ({} covariance); neighbours k = {}\n\n",
+             options.features.kind == eval::ScoreFeatures::both ? "norms and errors"
+                                                                : to_string(options.features.kind),
+             options.scores.mixture.components, to_string(options.scores.mixture.covariance),
+             options.scores.neighbours);
+  fmt::print("{:<28} {:<12} {:>7}  95 % (DeLong)      n in  n out\n", "out", "score", "AUROC");
+  for (const OutliersRow& row : result.table) {
+    const eval::Auroc& a = row.auroc;
+    fmt::print("{:<28} {:<12} {:>7.4f}  {:<16}  {:>5}  {:>5}\n", row.outside, to_string(row.score), a.area,
+               std::isfinite(a.low) ? fmt::format("{:.4f} to {:.4f}", a.low, a.high) : "no interval",
+               a.inside, a.outside);
+  }
+  fmt::print("\nwritten      {}\n", (fs::path(options.out) / "outliers.json").string());
+}
+
+}  // namespace mdsm::app

@@ -26,13 +26,6 @@ void check_folder_of(const fs::path& path) {
   if (fs::is_directory(path, error)) fail("name a file", "{}: is a folder", path.string());
 }
 
-std::string bytes_text(double bytes) {
-  const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
-  size_t unit = 0;
-  for (; bytes >= 999.5 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 99.95 ? 0 : 1, units[unit]);
-}
-
 std::string grouped(int64_t number) {
   std::string digits = std::to_string(number);
   for (size_t at = digits.size(); at > 3 && digits[at - 4] != '-';) digits.insert(at -= 3, " ");

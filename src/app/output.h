@@ -16,7 +16,6 @@ void check_outputs(const fs::path& folder, const std::vector<std::string>& names
 // Says before the work, not after it, that the folder of an output file is missing. Empty paths pass.
 void check_folder_of(const fs::path& path);
 
-std::string bytes_text(double bytes);  // "1.5 MB", powers of 1000
-std::string grouped(int64_t number);   // "1 234 567"
+std::string grouped(int64_t number);  // "1 234 567"
 
 }  // namespace mdsm::app

@@ -4,6 +4,7 @@
 #include "app/network_options.h"
 #include "app/output.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "engine/registry/registry.h"
 #include "network/layers.h"
 #include "network/model_file.h"
@@ -54,11 +55,11 @@ class Describe : public Command {
                  app::grouped(layer.multiply_adds));
     fmt::print(kRow, "total", "", "", app::grouped(network::parameter_count(spec_)), app::grouped(network::multiply_adds(spec_)));
     fmt::print("\nmemory      {} for weights and optimiser, {} for training on {} images\n",
-               app::bytes_text(static_cast<double>(memory_.parameters)),
-               app::bytes_text(static_cast<double>(memory_.training)), batch_);
+               bytes_text(memory_.parameters),
+               bytes_text(memory_.training), batch_);
     fmt::print("            {} for gradients, {} for energies of {} images\n",
-               app::bytes_text(static_cast<double>(memory_.gradient)),
-               app::bytes_text(static_cast<double>(memory_.energy)), batch_);
+               bytes_text(memory_.gradient),
+               bytes_text(memory_.energy), batch_);
     if (!info_.empty()) fmt::print("\nnotes in the file: {}\n", info_.dump());
   }
 

@@ -3,6 +3,7 @@
 #include "app/model_use.h"
 #include "app/output.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "network/bundled.h"
 
 namespace mdsm::cli {
@@ -51,7 +52,7 @@ class Models : public Command {
                  one["updates"].is_number()
                      ? fmt::format(", {} updates", app::grouped(one["updates"].get<int64_t>()))
                      : "",
-                 app::bytes_text(one["bytes"].get<double>()));
+                 bytes_text(one["bytes"].get<double>()));
     }
     fmt::print("\nTheir names stand for files wherever a command takes a model; cards are in docs/models.\n");
     return 0;

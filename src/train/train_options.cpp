@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/hash.h"
 
 namespace mdsm::train {
 namespace {
@@ -221,9 +222,8 @@ std::string options_hash(const json& resolved, const json& defaults) {
     const bool as_before = !of_first_version(name) && defaults.contains(name) && defaults.at(name) == value;
     if (!may_change(name) && !as_before) fixed[name] = value;
   }
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char c : fixed.dump()) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
+  const std::string text = fixed.dump();
+  return content_hash(text.data(), text.size());
 }
 
 }  // namespace mdsm::train

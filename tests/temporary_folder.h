@@ -41,6 +41,12 @@ inline void put(const fs::path& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
+// The bytes of a number as they stand in memory.
+template <class T>
+std::string raw(T value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
 // The text of the Error that `call` throws; a failure of the test when it throws none.
 template <class Call>
 std::string error_of(Call call) {

@@ -26,7 +26,7 @@ Images open_training(const ClassifierOptions& options) {
   const std::shared_ptr<const data::Dataset> all = data::open_dataset(options.data);
   if (all->part() == "train") {
     data::DataOptions test = options.data;
-    test.split = "test";
+    test.split = data::Split::test;
     test.limit = 0;
     return {all, data::open_dataset(test), AccuracyOf::test};
   }

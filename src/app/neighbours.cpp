@@ -50,7 +50,7 @@ std::unique_ptr<data::Dataset> open_held_out(const NeighboursOptions& options, d
                training.part().empty() ? "has no test images of its own"
                                        : "its test images are the training images here (--split test)");
   if (!options.held_out.empty()) data.source = options.held_out;
-  data.split = "test";
+  data.split = data::Split::test;
   data.limit = options.held_out_limit;
   return data::open_dataset(data);
 }
@@ -67,7 +67,7 @@ void check_shapes(const Sets& sets) {
 Sets open(const NeighboursOptions& options, const eval::SampleSource& source) {
   data::DataOptions data = options.data, as_they_are;  // samples, but for the channels
   data.seed = static_cast<uint64_t>(options.seed);
-  if (data.colour == "apart") as_they_are.colour = data.colour;
+  if (data.colour == data::Colour::apart) as_they_are.colour = data.colour;
   Sets sets;
   sets.samples = eval::open_samples(source, as_they_are);
   sets.training = data::open_dataset(data);

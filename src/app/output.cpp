@@ -32,13 +32,6 @@ void write_json(const fs::path& path, const nlohmann::json& values, int indent) 
   write_file(path, values.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-std::string bytes_text(double bytes) {
-  const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
-  size_t unit = 0;
-  for (; bytes >= 999.5 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 99.95 ? 0 : 1, units[unit]);
-}
-
 std::string grouped(int64_t number) {
   std::string digits = std::to_string(number);
   for (size_t at = digits.size(); at > 3 && digits[at - 4] != '-';) digits.insert(at -= 3, " ");

@@ -15,7 +15,7 @@ namespace mdsm::bench {
 struct Contestant {
   std::string name;  // for messages and tables: "mdsm", "PyTorch"
   std::vector<std::string> command;
-  ChildProcess::Environment environment = {};
+  Environment environment = {};
   double timeout = 600;  // seconds for one answer
 };
 

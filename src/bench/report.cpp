@@ -7,6 +7,7 @@
 #include "bench/table.h"
 #include "core/error.h"
 #include "core/machine.h"
+#include "core/memory.h"
 #include "train/likelihood.h"
 
 namespace mdsm::bench {
@@ -21,10 +22,6 @@ std::string seconds_text(double seconds) {
 std::string times_text(const Timing& timing) {
   const Spread s = timing.spread();
   return fmt::format("{} ({}..{})", seconds_text(s.median), seconds_text(s.min), seconds_text(s.max));
-}
-
-std::string memory_text(double bytes) {
-  return bytes >= 1e9 ? fmt::format("{:.2f} GB", bytes / 1e9) : fmt::format("{:.0f} MB", bytes / 1e6);
 }
 
 std::string ratio_text(const std::optional<Timing>& slow, const Timing& fast) {
@@ -81,8 +78,8 @@ std::string training_table(const BenchResult& result) {
     table.row({text(t.config), times_text(t.ours), t.peer ? times_text(*t.peer) : "",
                ratio_text(t.peer, t.ours),
                fmt::format("{:.0f}", static_cast<double>(t.config.batch) / median), rate_text(work, median),
-               share_text(work, median, result.peak_gflops()), memory_text(t.ours.peak_memory),
-               t.peer ? memory_text(t.peer->peak_memory) : "", ratio_text(t.one_thread, t.ours)});
+               share_text(work, median, result.peak_gflops()), bytes_text(t.ours.peak_memory),
+               t.peer ? bytes_text(t.peer->peak_memory) : "", ratio_text(t.one_thread, t.ours)});
   }
   return "\n## Training step\n\n" + table.text() +
          fmt::format("\n\"threads\": one thread's time over that of {}.\n", result.threads);
@@ -114,8 +111,8 @@ std::string langevin_table(const BenchResult& result) {
                ratio_text(t.peer, t.ours), t.peer_input ? times_text(*t.peer_input) : "",
                ratio_text(t.peer_input, t.ours),
                fmt::format("{:.0f}", static_cast<double>(t.config.batch) / median), rate_text(work, median),
-               share_text(work, median, result.peak_gflops()), memory_text(t.ours.peak_memory),
-               t.peer ? memory_text(t.peer->peak_memory) : "", ratio_text(t.one_thread, t.ours)});
+               share_text(work, median, result.peak_gflops()), bytes_text(t.ours.peak_memory),
+               t.peer ? bytes_text(t.peer->peak_memory) : "", ratio_text(t.one_thread, t.ours)});
   }
   return "\n## Langevin step\n\n" + table.text();
 }
@@ -130,7 +127,8 @@ std::string direct_table(const BenchResult& result) {
   return "\n## Direct convolutions only (`--exact`)\n\n" + table.text();
 }
 
-const char* kPasses[] = {engine::kForwardPass, engine::kBackwardPass, engine::kTangentPass, engine::kSecondBackwardPass, engine::kWeightGradients};
+const char* kPasses[] = {engine::kForwardPass, engine::kBackwardPass, engine::kTangentPass,
+                         engine::kSecondBackwardPass, engine::kWeightGradients};
 
 struct Sum {
   double seconds = 0, flop = 0;
@@ -207,9 +205,9 @@ std::string growth_table(const BenchResult& result) {
   for (const GrowthTimes& t : result.growth) {
     const double training = t.training.spread().median, langevin = t.langevin.spread().median;
     table.row({text(t.config), t.what, seconds_text(training),
-               rate_text(flop(t.config, Task::training), training), memory_text(t.training.peak_memory),
+               rate_text(flop(t.config, Task::training), training), bytes_text(t.training.peak_memory),
                seconds_text(langevin), rate_text(flop(t.config, Task::langevin), langevin),
-               memory_text(t.langevin.peak_memory)});
+               bytes_text(t.langevin.peak_memory)});
   }
   return "\n## Growth of our cost\n\n" + table.text();
 }

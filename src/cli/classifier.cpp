@@ -65,7 +65,7 @@ int ClassifierCommand::run(OptionSet& options) {
     fail_usage("name a file to train one, or a classifier to measure", "give one of --out and --measure");
   if (!job_.measured.empty() && options.given("hold-out"))
     fail_usage("leave it out", "--hold-out with --measure, which trains nothing");
-  if (!job_.measured.empty() && !options.given("split")) job_.data.split = "test";
+  if (!job_.measured.empty() && !options.given("split")) job_.data.split = data::Split::test;
   job_.log_epochs = !json_;
   const StopFlag stop;
   const app::ClassifierResult found = app::run_classifier(job_, stop.flag());

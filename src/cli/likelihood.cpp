@@ -13,7 +13,7 @@ using Schedule = eval::BetaSchedule::Kind;
 
 class LikelihoodCommand : public Command {
  public:
-  LikelihoodCommand() { job_.data.split = "test"; }
+  LikelihoodCommand() { job_.data.split = data::Split::test; }
   const char* name() const override { return "likelihood"; }
   const char* summary() const override {
     return "Bound log Z from both sides by annealed importance sampling; log-likelihood of images";

@@ -9,7 +9,7 @@ namespace {
 
 class Outliers : public Command {
  public:
-  Outliers() { job_.data.split = "test"; }
+  Outliers() { job_.data.split = data::Split::test; }
   const char* name() const override { return "outliers"; }
   const char* summary() const override {
     return "Tell images of other kinds from those of the model: AUROC by score";

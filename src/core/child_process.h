@@ -3,15 +3,14 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "core/start_process.h"
 
 namespace mdsm {
 
 class ChildProcess {
  public:
-  using Environment = std::vector<std::pair<std::string, std::string>>;
-
   // name: for messages, "the PyTorch peer". command[0] is looked up in PATH. The child dies with this
   // process.
   ChildProcess(std::string name, const std::vector<std::string>& command, const Environment& environment);

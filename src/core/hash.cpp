@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
 namespace mdsm {
 
-uint64_t fnv1a(const void* data, size_t bytes) {
+std::string content_hash(const void* data, size_t bytes) {
   uint64_t hash = 0xcbf29ce484222325;
   const auto* at = static_cast<const unsigned char*>(data);
   for (size_t i = 0; i < bytes; ++i) hash = (hash ^ at[i]) * 0x100000001b3;
-  return hash;
+  return fmt::format("{:016x}", hash);
 }
-
-std::string content_hash(const void* data, size_t bytes) { return fmt::format("{:016x}", fnv1a(data, bytes)); }
 
 }  // namespace mdsm

@@ -1,4 +1,5 @@
-// How much memory this process may still take, to refuse a run that cannot fit before it starts.
+// How much memory this process may still take, to refuse a run that cannot fit before it starts; and numbers
+// of bytes as text.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,6 @@ namespace mdsm {
 // The machine's available memory or what its control group leaves, whichever is less; 0 when unknown.
 size_t available_memory();
 
-std::string bytes_text(size_t bytes);  // "1.25 GB", "340 MB"
+std::string bytes_text(double bytes);  // three digits, powers of 1000: "1.25 GB", "34.0 MB", "340 bytes"
 
 }  // namespace mdsm

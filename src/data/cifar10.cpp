@@ -1,21 +1,17 @@
 // CIFAR-10's binary version: records of one label byte and 3x32x32 bytes, in data_batch_1.bin ... 5.bin and
 // test_batch.bin, in a folder or still in their tar archive.
-#include <archive.h>
-#include <archive_entry.h>
-
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <memory>
+#include <span>
 
 #include "core/error.h"
 #include "data/source.h"
+#include "io/archive.h"
 
 namespace mdsm::data {
 namespace {
 
 constexpr int64_t kPixels = 3 * 32 * 32, kRecord = 1 + kPixels;
-constexpr int64_t kMaxFile = int64_t{1} << 32;
 const char* const kFolder = "cifar-10-batches-bin";
 const char* const kArchive = "cifar-10-binary.tar.gz";
 
@@ -26,7 +22,8 @@ std::vector<std::string> batch_names(const SourceRequest& request) {
   return {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"};
 }
 
-void append(RawImages& raw, const Bytes& file, const std::string& name, int64_t limit) {
+void append(RawImages& raw, std::span<const std::byte> bytes, const std::string& name, int64_t limit) {
+  const std::span file(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   if (file.empty() || static_cast<int64_t>(file.size()) % kRecord != 0)
     fail("use another copy of the file", "{}: {} bytes are no whole number of CIFAR-10 records ({} bytes)",
          name, file.size(), kRecord);
@@ -41,54 +38,15 @@ void append(RawImages& raw, const Bytes& file, const std::string& name, int64_t 
   }
 }
 
-Bytes read_bin(const fs::path& path) {
-  const auto bytes = read_bytes(path);
-  const auto* begin = reinterpret_cast<const uint8_t*>(bytes.data());
-  return {begin, begin + bytes.size()};
-}
-
-struct CloseArchive {
-  void operator()(archive* a) const { archive_read_free(a); }
-};
-
-[[noreturn]] void fail_archive(archive* a, const std::string& name) {
-  const char* message = archive_error_string(a);
-  fail("use another copy of the file", "{}: damaged archive: {}", name, message ? message : "unknown format");
-}
-
-Bytes read_entry(archive* a, const std::string& name) {
-  Bytes content;
-  for (;;) {
-    const size_t before = content.size();
-    constexpr size_t kPiece = 1 << 20;
-    content.resize(before + kPiece);
-    const la_ssize_t got = archive_read_data(a, content.data() + before, kPiece);
-    if (got < 0) fail_archive(a, name);
-    content.resize(before + static_cast<size_t>(got));
-    if (got == 0) return content;
-    if (static_cast<int64_t>(content.size()) > kMaxFile)
-      fail("check that it is the right file", "{}: an entry of more than 4 GiB", name);
-  }
-}
-
 // The wanted entries by file name, whatever folder of the archive they are in.
-std::map<std::string, Bytes> read_archive(const fs::path& path, const std::vector<std::string>& wanted) {
-  const std::string name = path.string();
-  const std::unique_ptr<archive, CloseArchive> in(archive_read_new());
-  archive_read_support_filter_all(in.get());
-  archive_read_support_format_tar(in.get());
-  if (archive_read_open_filename(in.get(), path.c_str(), 1 << 17) != ARCHIVE_OK) fail_archive(in.get(), name);
-  std::map<std::string, Bytes> files;
-  archive_entry* entry = nullptr;
-  int code = ARCHIVE_OK;
-  while ((code = archive_read_next_header(in.get(), &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN) {
-    const char* entry_path = archive_entry_pathname(entry);
-    const std::string file = entry_path ? fs::path(entry_path).filename().string() : "";
-    if (std::find(wanted.begin(), wanted.end(), file) != wanted.end())
-      files[file] = read_entry(in.get(), name);
-  }
-  if (code != ARCHIVE_EOF) fail_archive(in.get(), name);
-  return files;
+std::map<std::string, std::vector<std::byte>> read_entries(const fs::path& path,
+                                                           const std::vector<std::string>& wanted) {
+  io::ArchiveEntries entries;
+  entries.name = [&](const std::string& entry) {
+    const std::string file = fs::path(entry).filename().string();
+    return std::ranges::find(wanted, file) != wanted.end() ? file : "";
+  };
+  return io::read_archive(path, entries);
 }
 
 bool is_file(const fs::path& path) {
@@ -127,13 +85,13 @@ RawImages read_cifar10(const SourceRequest& request) {
   if (fs::is_directory(path)) {
     for (const auto& name : batch_names(request)) {
       if (!is_file(path / name)) fail_missing(path, name);
-      append(raw, read_bin(path / name), (path / name).string(), limit);
+      append(raw, read_bytes(path / name), (path / name).string(), limit);
     }
   } else if (path.extension() == ".bin") {
-    append(raw, read_bin(path), path.string(), limit);
+    append(raw, read_bytes(path), path.string(), limit);
   } else {
     const auto names = batch_names(request);
-    const auto files = read_archive(path, names);
+    const auto files = read_entries(path, names);
     for (const auto& name : names) {
       if (!files.contains(name)) fail_missing(path, name);
       append(raw, files.at(name), path.string() + ": " + name, limit);

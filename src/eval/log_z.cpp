@@ -1,20 +1,13 @@
 #include "eval/log_z.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
 
 #include "core/error.h"
+#include "core/log_sum.h"
 
 namespace mdsm::eval {
-
-double log_mean_exp(std::span<const double> values) {
-  const double top = *std::ranges::max_element(values);
-  double sum = 0;
-  for (const double value : values) sum += std::exp(value - top);
-  return top + std::log(sum / static_cast<double>(values.size()));
-}
 
 LogZ estimate_log_z(std::span<const double> log_weights, Direction direction) {
   if (log_weights.empty()) fail("run at least one chain", "no chains");

@@ -9,8 +9,6 @@
 
 namespace mdsm::eval {
 
-double log_mean_exp(std::span<const double> values);
-
 struct LogZ {
   Direction direction = Direction::forward;
   int64_t n = 0;  // chains

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "core/error.h"
+#include "core/log_sum.h"
 #include "core/random.h"
 #include "eval/mean.h"
 
@@ -79,11 +80,7 @@ double GaussianMixture::log_part(const Part& part, std::span<const double> x) co
 double GaussianMixture::log_density(std::span<const double> x) const {
   std::vector<double> logs;
   for (const Part& part : parts_) logs.push_back(log_part(part, x));
-  const double top = *std::ranges::max_element(logs);
-  if (!std::isfinite(top)) return top;
-  double sum = 0;
-  for (const double value : logs) sum += std::exp(value - top);
-  return top + std::log(sum);
+  return log_sum_exp(logs);
 }
 
 // A part that no row belongs to: it stays without weight.

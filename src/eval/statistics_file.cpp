@@ -1,14 +1,12 @@
 // Statistics of features as .npz: a zip archive of .npy files, compressed or not.
-#include <archive.h>
-#include <archive_entry.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "core/error.h"
-#include "io/npy.h"
 #include "eval/quality.h"
+#include "io/archive.h"
+#include "io/npy.h"
 #include "io/zip.h"
 
 namespace mdsm::eval {
@@ -17,49 +15,19 @@ namespace {
 constexpr size_t kMaxEntry = size_t{1} << 31;
 constexpr int64_t kMaxDimensions = 16384;
 
-struct CloseArchive {
-  void operator()(archive* a) const { archive_read_free(a); }
-};
-
-[[noreturn]] void fail_archive(archive* a, const std::string& name) {
-  const char* text = archive_error_string(a);
-  fail("use an .npz file with mu and sigma", "{}: not a readable .npz archive ({})", name,
-       text ? text : "unknown error");
-}
-
-std::vector<std::byte> read_entry(archive* a, const std::string& name) {
-  std::vector<std::byte> content;
-  constexpr size_t kPiece = 1 << 20;
-  for (;;) {
-    const size_t before = content.size();
-    content.resize(before + kPiece);
-    const la_ssize_t got = archive_read_data(a, content.data() + before, kPiece);
-    if (got < 0) fail_archive(a, name);
-    content.resize(before + static_cast<size_t>(got));
-    if (got == 0) return content;
-    if (content.size() > kMaxEntry) fail("use another file", "{}: an array of more than 2 GiB", name);
-  }
-}
-
 std::map<std::string, io::NpyDoubles> read_arrays(const fs::path& path) {
   const std::string name = path.string();
   std::error_code error;
   if (!fs::is_regular_file(path, error))
     fail("check the path", "{}: {}", name, fs::exists(path, error) ? "not a plain file" : "no such file");
-  const std::unique_ptr<archive, CloseArchive> in(archive_read_new());
-  archive_read_support_format_zip(in.get());
-  if (archive_read_open_filename(in.get(), path.c_str(), 1 << 17) != ARCHIVE_OK) fail_archive(in.get(), name);
+  const auto wanted = [](const std::string& entry) {
+    return entry == "mu.npy" || entry == "sigma.npy" || entry == "n.npy" ? fs::path(entry).stem().string()
+                                                                         : "";
+  };
   std::map<std::string, io::NpyDoubles> arrays;
-  archive_entry* entry = nullptr;
-  int code = ARCHIVE_OK;
-  while ((code = archive_read_next_header(in.get(), &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN) {
-    const char* found = archive_entry_pathname(entry);
-    const std::string file = found ? found : "";
-    for (const char* wanted : {"mu", "sigma", "n"})
-      if (file == std::string(wanted) + ".npy")
-        arrays[wanted] = io::parse_npy(read_entry(in.get(), name), name + ": " + wanted);
-  }
-  if (code != ARCHIVE_EOF) fail_archive(in.get(), name);
+  for (const auto& [array, bytes] : io::read_archive(
+           path, {io::ArchiveFormat::zip, kMaxEntry, "use an .npz file with mu and sigma", wanted}))
+    arrays[array] = io::parse_npy(bytes, name + ": " + array);
   return arrays;
 }
 

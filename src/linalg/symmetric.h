@@ -8,9 +8,8 @@ namespace mdsm::linalg {
 
 using Matrix = std::vector<double>;  // (d x d)
 
-// Eigenvalues, smallest first: Householder's reduction to three diagonals, then QL with implicit shifts.
-// Throws when an entry is not finite.
-std::vector<double> symmetric_eigenvalues(Matrix a, int64_t d);
+// Eigenvalues, smallest first. Throws when an entry is not finite.
+std::vector<double> symmetric_eigenvalues(const Matrix& a, int64_t d);
 
 // l (d x rank) with l * transposed(l) = a for positive semi-definite a: Cholesky with the largest pivot
 // first, ended where what is left is rounding error. Throws when it is more: a is then not semi-definite.
@@ -19,7 +18,7 @@ struct LowRankRoot {
   int64_t rank = 0;
   std::vector<double> l;
 };
-LowRankRoot semidefinite_root(Matrix a, int64_t d);
+LowRankRoot semidefinite_root(const Matrix& a, int64_t d);
 
 // Trace of the square root of a * b, for positive semi-definite a and b. Throws when they are not.
 double trace_of_product_root(const Matrix& a, const Matrix& b, int64_t d);

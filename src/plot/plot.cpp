@@ -6,27 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "core/markup.h"
+
 namespace mdsm::plot {
 namespace {
 
 constexpr double kWidth = 760, kPanelHeight = 210, kLeft = 86, kRight = 20, kTop = 40, kBottom = 48,
                  kGap = 22;
 constexpr const char *kAxis = "#444", *kGrid = "#e3e3e3";
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out;
-}
 
 struct Range {
   double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
@@ -87,7 +74,7 @@ std::vector<double> ticks(const Axis& axis, int count) {
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text, const char* more = "") {
   return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}"{}>{}</text>)", x, y, anchor, more,
-                     escaped(text)) +
+                     escape_markup(text)) +
          "\n";
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/base64.h"
 #include "core/error.h"
+#include "core/markup.h"
 #include "core/progress.h"
 
 namespace mdsm::reproduce {
@@ -21,37 +22,16 @@ pre{background:#f5f5f5;padding:.6rem;white-space:pre-wrap;overflow-wrap:anywhere
 .bad{color:#a11}summary{cursor:pointer}a{color:#1f5fa8}
 )";
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  return out;
-}
-
 std::string figure(const RecipeFigure& figure, const Recipe& recipe, const ReproduceOptions& options) {
   const fs::path file = options.out / recipe.name / Variables(options, recipe).expand(figure.file);
   std::error_code error;
   if (!fs::is_regular_file(file, error))
-    return fmt::format("<p class=\"bad\">figure {} is missing</p>\n", escaped(figure.file));
+    return fmt::format("<p class=\"bad\">figure {} is missing</p>\n", escape_markup(figure.file));
   const bool svg = file.extension() == ".svg";
   return fmt::format(
       "<figure><img{} alt=\"{}\" src=\"data:image/{};base64,{}\"><figcaption>{}</figcaption></figure>\n",
-      svg ? "" : " class=\"pixels\"", escaped(figure.caption), svg ? "svg+xml" : "png",
-      base64(read_bytes(file)), escaped(figure.caption));
+      svg ? "" : " class=\"pixels\"", escape_markup(figure.caption), svg ? "svg+xml" : "png",
+      base64(read_bytes(file)), escape_markup(figure.caption));
 }
 
 // The table at the top has only what the paper has too.
@@ -60,8 +40,8 @@ std::string summary_rows(const Outcome& outcome, const ReproduceOptions& options
   for (const RecipeResult& result : outcome.recipe->results)
     if (!result.paper.empty())
       rows += fmt::format("<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
-                          outcome.recipe->name, escaped(result.label),
-                          escaped(result_text(result, *outcome.recipe, options)), escaped(result.paper));
+                          outcome.recipe->name, escape_markup(result.label),
+                          escape_markup(result_text(result, *outcome.recipe, options)), escape_markup(result.paper));
   return rows;
 }
 
@@ -70,8 +50,8 @@ std::string result_rows(const Outcome& outcome, const ReproduceOptions& options)
   for (const RecipeResult& result : outcome.recipe->results)
     rows += fmt::format(
         "<tr><td>{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"quiet\">{}</td></tr>\n",
-        escaped(result.label), escaped(result_text(result, *outcome.recipe, options)),
-        result.paper.empty() ? "–" : escaped(result.paper), escaped(result.note));
+        escape_markup(result.label), escape_markup(result_text(result, *outcome.recipe, options)),
+        result.paper.empty() ? "–" : escape_markup(result.paper), escape_markup(result.note));
   return rows;
 }
 
@@ -84,10 +64,10 @@ std::string table(const std::string& rows, Scale scale, const char* before, cons
 
 std::string section(const Outcome& outcome, const ReproduceOptions& options) {
   const Recipe& recipe = *outcome.recipe;
-  std::string html = fmt::format("<h2 id=\"{}\">{}</h2>\n<p>{}</p>\n", recipe.name, escaped(recipe.title),
-                                 escaped(recipe.about));
+  std::string html = fmt::format("<h2 id=\"{}\">{}</h2>\n<p>{}</p>\n", recipe.name, escape_markup(recipe.title),
+                                 escape_markup(recipe.about));
   if (!outcome.done) {
-    html += fmt::format("<p class=\"bad\">Not run to the end: {}</p>\n", escaped(outcome.why_not));
+    html += fmt::format("<p class=\"bad\">Not run to the end: {}</p>\n", escape_markup(outcome.why_not));
   } else {
     html +=
         table(result_rows(outcome, options), options.scale, "<th>measure</th>", "<th>paper</th><th></th>");
@@ -102,7 +82,7 @@ std::string section(const Outcome& outcome, const ReproduceOptions& options) {
   }
   return html + fmt::format("<details><summary>{} command{}, {}</summary><pre>{}</pre></details>\n",
                             outcome.steps.size(), outcome.steps.size() == 1 ? "" : "s",
-                            duration_text(seconds), escaped(commands));
+                            duration_text(seconds), escape_markup(commands));
 }
 
 }  // namespace
@@ -130,7 +110,7 @@ std::string html_report(const std::vector<Outcome>& outcomes, const ReproduceOpt
     if (outcome.done) rows += summary_rows(outcome, options);
     if (!outcome.done)
       missing += fmt::format("<li><a href=\"#{0}\">{0}</a>: {1}</li>\n", outcome.recipe->name,
-                             escaped(outcome.why_not));
+                             escape_markup(outcome.why_not));
     sections += section(outcome, options);
     for (const StepOutcome& step : outcome.steps) seconds += step.seconds;
   }
@@ -145,8 +125,8 @@ std::string html_report(const std::vector<Outcome>& outcomes, const ReproduceOpt
         "<p>Networks, trainings and sample counts are far smaller here than in the paper; its figures stand "
         "beside ours for orientation, not as a claim of equality.</p>\n";
   html += fmt::format("<p class=\"quiet\">{}; {}; {}; steps took {}.</p>\n<pre>{}</pre>\n",
-                      escaped(about.program), escaped(about.machine), escaped(about.date),
-                      duration_text(seconds), escaped(about.command));
+                      escape_markup(about.program), escape_markup(about.machine), escape_markup(about.date),
+                      duration_text(seconds), escape_markup(about.command));
   if (!missing.empty())
     html += "<p class=\"bad\">Not run to the end:</p>\n<ul class=\"bad\">\n" + missing + "</ul>\n";
   return html + table(rows, options.scale, "<th>experiment</th><th>measure</th>", "<th>paper</th>") +

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/progress.h"
 #include "core/resources.h"
-#include "reproduce/run_program.h"
+#include "core/run_program.h"
 
 namespace mdsm::reproduce {
 namespace {

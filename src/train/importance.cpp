@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/log_sum.h"
 #include "core/threads.h"
 
 namespace mdsm::train {
@@ -23,13 +24,6 @@ double squared_distance(std::span<const float> a, std::span<const float> b) {
   for (size_t i = whole; i < a.size(); ++i)
     sum += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
   return sum;
-}
-
-double log_sum_exp(std::span<const double> values) {
-  const double largest = *std::ranges::max_element(values);
-  double sum = 0;
-  for (const double value : values) sum += std::exp(value - largest);
-  return largest + std::log(sum);
 }
 
 // log of the posterior of candidate i, from the log likelihoods of all.

@@ -1,15 +1,8 @@
 #include "train/stats.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <limits>
-#include <system_error>
-
-#include "core/error.h"
 
 namespace mdsm::train {
 namespace {
@@ -116,28 +109,7 @@ StatsMeter StatsMeter::from_json(const json& values) {
   return meter;
 }
 
-StatsFile::StatsFile(fs::path path) : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0)
-    fail("check that its folder can be written", "{}: cannot be written: {}", path_.string(),
-         std::generic_category().message(errno));
-}
-
-StatsFile::~StatsFile() { ::close(descriptor_); }
-
-void StatsFile::append(const StatsRecord& record) {
-  const std::string line = to_json(record).dump() + "\n";
-  const off_t before = ::lseek(descriptor_, 0, SEEK_END);
-  errno = 0;
-  const ssize_t written = ::write(descriptor_, line.data(), line.size());
-  if (written == static_cast<ssize_t>(line.size())) return;
-  const int error = written < 0 ? errno : ENOSPC;
-  if (::ftruncate(descriptor_, before) != 0) errno = 0;  // half a line is dropped on resume anyway
-  fail("free some space and resume the run", "{}: writing failed: {}", path_.string(),
-       std::generic_category().message(error));
-}
-
-void StatsFile::flush() { ::fdatasync(descriptor_); }
+void StatsFile::append(const StatsRecord& record) { file_.append(to_json(record).dump() + "\n"); }
 
 std::vector<StatsRecord> read_stats(const fs::path& path) {
   std::vector<StatsRecord> records;

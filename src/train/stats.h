@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/files.h"
+#include "core/append_file.h"
 
 namespace mdsm::train {
 
@@ -65,20 +65,16 @@ class StatsMeter {
   StepResult last_;  // not saved: a record is taken in the same step that was added last
 };
 
-// Lines appended one at a time. A line that cannot be written whole (full disk) is taken back and reported.
+// Lines appended one at a time.
 class StatsFile {
  public:
-  explicit StatsFile(fs::path path);
-  ~StatsFile();
-  StatsFile(const StatsFile&) = delete;
-  StatsFile& operator=(const StatsFile&) = delete;
+  explicit StatsFile(fs::path path) : file_(std::move(path)) {}
 
   void append(const StatsRecord& record);
-  void flush();  // to the disk
+  void flush() { file_.flush(); }  // to the disk
 
  private:
-  fs::path path_;
-  int descriptor_ = -1;
+  AppendFile file_;
 };
 
 // All whole lines, with what they have of the fields above; statistics without their tags.

@@ -1,13 +1,8 @@
 #include "train/tfevents.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cmath>
-#include <system_error>
 
 #include "core/error.h"
 
@@ -73,34 +68,18 @@ std::string tfrecord(std::string_view payload) {
 }
 
 EventFile::EventFile(const fs::path& folder, double time, int64_t first_step)
-    : path_(folder / fmt::format("events.out.tfevents.{:010.0f}.mdsm.{:07}", std::floor(time), first_step)) {
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0)
-    fail("check that its folder can be written", "{}: cannot be written: {}", path_.string(),
-         std::generic_category().message(errno));
-  write(tfrecord(event(time, 0, field_bytes(3, "brain.Event:2"))));
+    : file_(folder / fmt::format("events.out.tfevents.{:010.0f}.mdsm.{:07}", std::floor(time), first_step)) {
+  file_.append(tfrecord(event(time, 0, field_bytes(3, "brain.Event:2"))));
   // SessionLog{status: START} at a step makes readers forget everything from that step on.
   if (first_step > 0)
-    write(tfrecord(event(time, first_step + 1, field_bytes(7, key(1, kVarint) + varint(1)))));
+    file_.append(tfrecord(event(time, first_step + 1, field_bytes(7, key(1, kVarint) + varint(1)))));
 }
-
-EventFile::~EventFile() { ::close(descriptor_); }
 
 void EventFile::add(double time, int64_t step, const Scalars& scalars) {
   std::string summary;
   for (const auto& [tag, value] : scalars)
     if (std::isfinite(value)) summary += field_bytes(1, field_bytes(1, tag) + field_float(2, value));
-  write(tfrecord(event(time, step, field_bytes(5, summary))));
-}
-
-void EventFile::write(const std::string& record) {
-  const off_t before = ::lseek(descriptor_, 0, SEEK_END);
-  const ssize_t written = ::write(descriptor_, record.data(), record.size());
-  if (written == static_cast<ssize_t>(record.size())) return;
-  const int error = written < 0 ? errno : ENOSPC;
-  if (::ftruncate(descriptor_, before) != 0) errno = 0;  // readers stop at a broken record
-  fail("free some space and resume the run", "{}: writing failed: {}", path_.string(),
-       std::generic_category().message(error));
+  file_.append(tfrecord(event(time, step, field_bytes(5, summary))));
 }
 
 }  // namespace mdsm::train

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/files.h"
+#include "core/append_file.h"
 
 namespace mdsm::train {
 
@@ -22,19 +22,13 @@ class EventFile {
   // Opens a new file events.out.tfevents.* in the folder. On resume, readers drop what earlier files hold
   // after first_step.
   EventFile(const fs::path& folder, double time, int64_t first_step);
-  ~EventFile();
-  EventFile(const EventFile&) = delete;
-  EventFile& operator=(const EventFile&) = delete;
 
   using Scalars = std::vector<std::pair<std::string, double>>;
   void add(double time, int64_t step, const Scalars& scalars);
-  const fs::path& path() const { return path_; }
+  const fs::path& path() const { return file_.path(); }
 
  private:
-  void write(const std::string& record);
-
-  fs::path path_;
-  int descriptor_ = -1;
+  AppendFile file_;
 };
 
 }  // namespace mdsm::train

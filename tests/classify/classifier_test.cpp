@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/threads.h"
-#include "network/bundled.h"
 #include "temporary_folder.h"
 
 namespace mdsm::classify {
@@ -152,19 +151,6 @@ TEST(Classifier, RefusesOtherFiles) {
   made.classes.pop_back();
   save_classifier(folder.path() / "names", made, io::StoredType::float32);
   EXPECT_THROW(load_classifier(folder.path() / "names"), Error);
-}
-
-TEST(Bundled, LooksWhereItIsTold) {
-  const TemporaryFolder folder;
-  write_file(folder.path() / "a.safetensors", std::string_view("x"));
-  write_file(folder.path() / "b.txt", std::string_view("x"));
-  ::setenv("MDSM_MODELS", folder.path().c_str(), 1);
-  EXPECT_EQ(network::find_bundled("a"), folder.path() / "a.safetensors");
-  EXPECT_EQ(network::find_bundled("b"), std::nullopt);
-  EXPECT_EQ(network::find_bundled("../a"), std::nullopt);
-  EXPECT_EQ(network::list_bundled(), std::vector<std::string>{"a"});
-  ::unsetenv("MDSM_MODELS");
-  EXPECT_GE(network::bundled_folders().size(), 2u);
 }
 
 }  // namespace

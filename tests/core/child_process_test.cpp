@@ -18,7 +18,7 @@ std::string message(const std::function<void()>& act) {
   return "no error";
 }
 
-ChildProcess shell(const std::string& script, const ChildProcess::Environment& environment = {}) {
+ChildProcess shell(const std::string& script, const Environment& environment = {}) {
   return {"the child", {"sh", "-c", script}, environment};
 }
 

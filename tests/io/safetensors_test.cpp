@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "network/support.h"
+#include "temporary_folder.h"
 
 namespace mdsm::io {
 namespace {
@@ -23,7 +23,7 @@ class Safetensors : public ::testing::Test {
   void refuses(const std::string& header, const std::string& data, const char* part) {
     EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, error_for(file_of(header, data)));
   }
-  bench::ScratchFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(Safetensors, RoundTripsWithMetadata) {

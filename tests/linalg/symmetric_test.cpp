@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/threads.h"
 #include "linalg/gemm.h"
 
 namespace mdsm::linalg {
@@ -92,6 +93,31 @@ TEST(Symmetric, RootGivesTheMatrixBackAndItsRank) {
         EXPECT_NEAR(sum, a[static_cast<size_t>(i * d + j)], 1e-11);
       }
   }
+}
+
+// Every feature twice, the largest first: a pivot taken from the diagonal as it was would be rounding error.
+TEST(Symmetric, RootOfRepeatedFeatures) {
+  const int64_t d = 60;
+  const Matrix x = drawn(100, d / 2, 7);
+  Matrix twice, a(static_cast<size_t>(d * d));
+  for (size_t i = 0; i < x.size(); ++i)
+    for (int copy = 0; copy < 2; ++copy)
+      twice.push_back(x[i] / (1 + static_cast<double>(i % static_cast<size_t>(d / 2))));
+  multiply(d, d, 100, Factor<double>{twice.data(), d, Op::transposed}, Factor<double>{twice.data(), d},
+           a.data(), d);
+  EXPECT_EQ(semidefinite_root(a, d).rank, d / 2);
+  double trace = 0;
+  for (int64_t i = 0; i < d; ++i) trace += a[static_cast<size_t>(i * d + i)];
+  EXPECT_NEAR(trace_of_product_root(a, a, d) / trace, 1, 1e-9);
+}
+
+TEST(Symmetric, ThreadsMakeNoDifference) {
+  const Matrix a = gram(400, 150, 8), b = gram(100, 150, 9);
+  set_thread_count(1);
+  const double one = trace_of_product_root(a, b, 150);
+  set_thread_count(4);
+  EXPECT_EQ(trace_of_product_root(a, b, 150), one);
+  set_thread_count(0);
 }
 
 // root(a*a) = a, and root(c a * a) = root(c) a.

@@ -23,7 +23,7 @@ class ModelFile : public ::testing::Test {
     change(tensors);
     io::write_safetensors(folder_ / "m", tensors, {{"format", "mdsm"}, {"spec", spec.dump()}});
   }
-  bench::ScratchFolder folder_;
+  TemporaryFolder folder_;
   Parameters parameters_ = Parameters::initialised(small_spec(), 3);
   json spec_ = to_json(small_spec());
 };

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/files.h"
-#include "network/support.h"
 #include "io/zip.h"
+#include "network/support.h"
 
 namespace mdsm::network {
 

@@ -52,7 +52,7 @@ void expect_same(const ImportedParameters& imported, const Parameters& parameter
 }
 
 TEST(StateDict, WrittenFilesComeBackForEveryNetwork) {
-  const bench::ScratchFolder folder;
+  const TemporaryFolder folder;
   for (const Network network : {Network::res6, Network::res12, Network::res18, Network::res34})
     for (const Head head : {Head::quadratic, Head::linear}) {
       const Parameters parameters = Parameters::initialised(small_spec(network, head, 3), 5);
@@ -64,7 +64,7 @@ TEST(StateDict, WrittenFilesComeBackForEveryNetwork) {
 }
 
 TEST(StateDict, StoragesStartOnMultiplesOf64) {
-  const bench::ScratchFolder folder;
+  const TemporaryFolder folder;
   write_state_dict(folder / "x.pt", Parameters(small_spec()));
   const std::vector<std::byte> file = read_bytes(folder / "x.pt");
   for (const auto& [name, content] : io::read_zip(file, "x.pt"))
@@ -72,7 +72,7 @@ TEST(StateDict, StoragesStartOnMultiplesOf64) {
 }
 
 TEST(StateDict, BothContainersWithDataParallelNamesAndUnusedEntries) {
-  const bench::ScratchFolder folder;
+  const TemporaryFolder folder;
   const Parameters parameters = Parameters::initialised(small_spec(), 2);
   const NetworkFile file = pieces(parameters, "module.", true);
   for (const std::string& bytes : {legacy(file), zip_file(folder / "z", file.object, file.storages)}) {
@@ -199,7 +199,7 @@ TEST(StateDict, SharedStoragesCannotFillTheMemory) {
 }
 
 TEST(StateDict, RefusesDamagedArchives) {
-  const bench::ScratchFolder folder;
+  const TemporaryFolder folder;
   const NetworkFile file = pieces(Parameters(small_spec()));
   const std::string good = zip_file(folder / "z", file.object, file.storages);
   ASSERT_NO_THROW(read(good));
@@ -270,7 +270,7 @@ TEST(StateDict, SurvivesTruncationAndRandomChangesLegacy) {
 }
 
 TEST(StateDict, SurvivesTruncationAndRandomChangesZip) {
-  const bench::ScratchFolder folder;
+  const TemporaryFolder folder;
   const NetworkFile file = pieces(Parameters::initialised(small_spec(), 2), "", true);
   const std::string good = zip_file(folder / "z", file.object, file.storages);
   fuzz(good, good.size());

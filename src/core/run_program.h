@@ -8,7 +8,7 @@
 
 #include "core/files.h"
 
-namespace mdsm::reproduce {
+namespace mdsm {
 
 struct ProgramEnd {
   bool good = false;
@@ -18,4 +18,4 @@ struct ProgramEnd {
 ProgramEnd run_program(const std::vector<std::string>& command, const fs::path& output,
                        const fs::path& errors, const std::atomic<bool>& stop);
 
-}  // namespace mdsm::reproduce
+}  // namespace mdsm

@@ -1,0 +1,80 @@
+#include "io/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <memory>
+
+#include "core/error.h"
+#include "core/memory.h"
+
+namespace mdsm::io {
+namespace {
+
+struct CloseArchive {
+  void operator()(archive* a) const { archive_read_free(a); }
+};
+
+class Reader {
+ public:
+  Reader(const fs::path& path, const ArchiveEntries& wanted)
+      : in_(archive_read_new()), name_(path.string()), wanted_(wanted) {
+    if (wanted.format == ArchiveFormat::zip) {
+      archive_read_support_format_zip(in_.get());
+    } else {
+      archive_read_support_filter_all(in_.get());
+      archive_read_support_format_tar(in_.get());
+    }
+    if (archive_read_open_filename(in_.get(), path.c_str(), 1 << 17) != ARCHIVE_OK) fail_damaged();
+  }
+
+  // The path of the next entry in the archive; false at its end.
+  bool next(std::string& path) {
+    archive_entry* entry = nullptr;
+    const int code = archive_read_next_header(in_.get(), &entry);
+    if (code == ARCHIVE_EOF) return false;
+    if (code != ARCHIVE_OK && code != ARCHIVE_WARN) fail_damaged();
+    const char* found = archive_entry_pathname(entry);
+    path = found ? found : "";
+    return true;
+  }
+
+  std::vector<std::byte> content() {
+    constexpr size_t kPiece = 1 << 20;
+    std::vector<std::byte> bytes;
+    for (;;) {
+      const size_t before = bytes.size();
+      bytes.resize(before + kPiece);
+      const la_ssize_t got = archive_read_data(in_.get(), bytes.data() + before, kPiece);
+      if (got < 0) fail_damaged();
+      bytes.resize(before + static_cast<size_t>(got));
+      if (got == 0) return bytes;
+      if (bytes.size() > wanted_.largest)
+        fail("check that it is the right file", "{}: an entry of more than {}", name_,
+             bytes_text(wanted_.largest));
+    }
+  }
+
+ private:
+  [[noreturn]] void fail_damaged() const {
+    const char* text = archive_error_string(in_.get());
+    fail(wanted_.hint, "{}: damaged archive: {}", name_, text ? text : "unknown format");
+  }
+
+  std::unique_ptr<archive, CloseArchive> in_;
+  std::string name_;
+  const ArchiveEntries& wanted_;
+};
+
+}  // namespace
+
+std::map<std::string, std::vector<std::byte>> read_archive(const fs::path& path,
+                                                           const ArchiveEntries& wanted) {
+  Reader reader(path, wanted);
+  std::map<std::string, std::vector<std::byte>> entries;
+  for (std::string entry; reader.next(entry);)
+    if (const std::string name = wanted.name(entry); !name.empty()) entries[name] = reader.content();
+  return entries;
+}
+
+}  // namespace mdsm::io

@@ -1,0 +1,28 @@
+// Entries of a tar or zip archive, compressed or not, taken whole into memory. Zip files of stored entries
+// that are mapped rather than copied are io/zip.h's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+
+namespace mdsm::io {
+
+enum class ArchiveFormat { tar, zip };  // tar: with any compression around it
+
+struct ArchiveEntries {
+  ArchiveFormat format = ArchiveFormat::tar;
+  size_t largest = size_t{1} << 32;                   // bytes of one entry; more is an error
+  std::string hint = "use another copy of the file";  // what to do about a damaged archive
+  // From an entry's path in the archive to its name in the result; "" leaves it out.
+  std::function<std::string(const std::string&)> name;
+};
+
+// The contents of the wanted entries by name; where a name comes twice, the last. Errors name the file.
+std::map<std::string, std::vector<std::byte>> read_archive(const fs::path& path,
+                                                           const ArchiveEntries& wanted);
+
+}  // namespace mdsm::io

@@ -1,0 +1,26 @@
+#include "network/bundled.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "temporary_folder.h"
+
+namespace mdsm::network {
+namespace {
+
+TEST(Bundled, LooksWhereItIsTold) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a.safetensors", std::string_view("x"));
+  write_file(folder.path() / "b.txt", std::string_view("x"));
+  ::setenv("MDSM_MODELS", folder.path().c_str(), 1);
+  EXPECT_EQ(find_bundled("a"), folder.path() / "a.safetensors");
+  EXPECT_EQ(find_bundled("b"), std::nullopt);
+  EXPECT_EQ(find_bundled("../a"), std::nullopt);
+  EXPECT_EQ(list_bundled(), std::vector<std::string>{"a"});
+  ::unsetenv("MDSM_MODELS");
+  EXPECT_GE(bundled_folders().size(), 2u);
+}
+
+}  // namespace
+}  // namespace mdsm::network

@@ -1,6 +1,7 @@
 #include "app/describe.h"
 
 #include "app/output.h"
+#include "core/memory.h"
 #include "engine/registry/registry.h"
 #include "network/model_file.h"
 

@@ -2,6 +2,7 @@
 
 #include "app/model_use.h"
 #include "app/output.h"
+#include "core/memory.h"
 #include "network/bundled.h"
 
 namespace mdsm::app {

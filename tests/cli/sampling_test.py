@@ -302,6 +302,22 @@ class Sampling(unittest.TestCase):
         self.assertNotEqual(results[0]["hide-1.png"], results[0]["hide-2.png"])
         self.assertEqual(results[0], results[1])
 
+    def test_float_arrays_reach_the_network_unrounded(self):
+        draw = random.Random(3)
+        levels = [draw.randrange(255) for _ in range(SIZE * SIZE)]
+        reported = {}
+        for name, between in (("float", 0.49), ("rounded", 0)):  # 0.49 of a grey level would be rounded away
+            with open(self.at(name + ".npy"), "wb") as file:
+                file.write(formats.npy((1, SIZE, SIZE), formats.floats([(k + between) / 255 for k in levels])))
+            run("denoise", "--data", self.at(name + ".npy"), "--model", self.model, "--out", self.at("of-" + name))
+            run("energy", "--data", self.at(name + ".npy"), "--model", self.model, "--gradient", self.at("g.npy"))
+            level = json.loads(files(self.at("of-" + name))["denoise.json"])["pictures"][0]["noise_level"]
+            gradient = read_npy(self.at("g.npy"))[1]  # of the array as it is
+            wanted = 0.1**2 * (sum(g * g for g in gradient) / SIZE**2)**0.5
+            self.assertAlmostEqual(level / wanted, 1, delta=1e-6, msg=name)
+            reported[name] = level
+        self.assertGreater(abs(reported["float"] / reported["rounded"] - 1), 1e-5)
+
     def test_denoise(self):
         out = self.at("denoised")
         text = run("denoise", self.at("pictures"), "--model", self.model, "--add-noise", 0.5, "--out", out)

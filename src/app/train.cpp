@@ -17,7 +17,9 @@ namespace {
 class Display : public train::TrainObserver {
  public:
   Display(const train::Objective& objective, const network::Spec& spec, int64_t total, int64_t first)
-      : objective_(objective), flat_loss_(objective.flat_loss(spec)), progress_("train", total, "steps", first) {}
+      : objective_(objective),
+        flat_loss_(objective.flat_loss(spec)),
+        progress_("train", total, "steps", first) {}
   void on_step(int64_t done, const train::StepResult& result) override {
     progress_.update(done, fmt::format("loss {:.1f}", result.loss));
   }
@@ -44,7 +46,8 @@ std::optional<size_t> memory_need(const TrainingOptions& options, const train::O
   const auto training = engine::memory_need(options.engine, spec, options.train.micro());
   if (!training) return std::nullopt;
   const auto preview = engine::memory_need(options.engine, spec, train::Preview::kImages);
-  const auto batches = static_cast<size_t>(spec.input(kBatches * options.train.batch).count()) * sizeof(float);
+  const auto batches =
+      static_cast<size_t>(spec.input(kBatches * options.train.batch).count()) * sizeof(float);
   return training->parameters + training->training + preview->parameters + preview->gradient + batches +
          objective.memory(spec);
 }
@@ -52,7 +55,8 @@ std::optional<size_t> memory_need(const TrainingOptions& options, const train::O
 void check_memory(std::optional<size_t> need, int64_t micro_batch) {
   const size_t available = available_memory();
   if (need && available > 0 && *need > available)
-    fail(fmt::format("use --micro-batch {} or less, or a smaller --width", std::max<int64_t>(1, micro_batch / 2)),
+    fail(fmt::format("use --micro-batch {} or less, or a smaller --width",
+                     std::max<int64_t>(1, micro_batch / 2)),
          "training needs about {} of memory, {} are available", bytes_text(*need), bytes_text(available));
 }
 
@@ -69,8 +73,8 @@ void log_start(const TrainingOptions& options, const train::SessionInput& input,
            step > 0 ? fmt::format("going on after step {} of {}", step, end)
                     : fmt::format("training {} steps", end));
   log_info("{}; {} width {}, {} parameters; engine {}, {} threads, {}", input.data.description(),
-           to_string(options.train.network), options.train.width, network::parameter_count(input.engine.spec()),
-           input.engine.name(), thread_count(),
+           to_string(options.train.network), options.train.width,
+           network::parameter_count(input.engine.spec()), input.engine.name(), thread_count(),
            need ? "about " + bytes_text(*need) + " of memory" : "memory need unknown");
 }
 
@@ -89,7 +93,8 @@ TrainingResult train_in_folder(const TrainingOptions& options, const train::Sess
   const train::StateHead start = train::resume_state(input);
   TrainingResult result{folder.path(), folder.ema(), start.step, start.step, options.train.schedule.steps};
   if (result.finished()) {
-    log_info("{}: finished, all {} steps are done; --steps N goes further", folder.path().string(), start.step);
+    log_info("{}: finished, all {} steps are done; --steps N goes further", folder.path().string(),
+             start.step);
     return result;
   }
   if (!options.resume.empty()) folder.write_options(options.recorded);
@@ -128,8 +133,8 @@ TrainingResult run_training(const TrainingOptions& options, train::Objective& ob
                             const std::atomic<bool>& stop) {
   set_quiet(options.quiet);
   set_thread_count(static_cast<int>(options.threads));
-  const std::string name =
-      train::run_name(options.data.source, to_string(options.train.network), options.train.width, options.desc);
+  const std::string name = train::run_name(options.data.source, to_string(options.train.network),
+                                           options.train.width, options.desc);
   const auto data = data::open_dataset(options.data);
   const network::Spec spec = train::make_spec(options.train, data->image_shape());
   const std::optional<size_t> need = memory_need(options, objective, spec);

@@ -1,6 +1,6 @@
-// The job of mdsm train: a run in a new folder, or an old one resumed, from open data to the last checkpoint. What
-// training is, is in src/train; this puts data, engine, previews and folder together, checks that they fit into
-// memory, and tells log and terminal how it goes.
+// The job of mdsm train: a run in a new folder, or an old one resumed, from open data to the last checkpoint.
+// What training is, is in src/train; this puts data, engine, previews and folder together, checks that they
+// fit into memory, and tells log and terminal how it goes.
 #pragma once
 
 #include <atomic>

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "io/npy.h"
 #include "engine/registry/registry.h"
+#include "io/npy.h"
 #include "sample/langevin.h"
 #include "train/noise.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench/problem.h"
-#include "engine/trainable_energy.h"
 #include "engine/native/profile.h"
+#include "engine/trainable_energy.h"
 #include "train/likelihood.h"
 
 namespace mdsm::bench {

@@ -50,9 +50,10 @@ void Train::declare_saving(OptionSet& options) {
   options.add("desc", job_.desc, "a word for the end of the run folder's name");
   options
       .add("resume", job_.resume,
-           fmt::format("go on with this run; steps, lr*, warmup, clip, micro-batch, *-every, engine, device and "
-                       "threads may change, and {}",
-                       fmt::join(objectives_.may_change(), ", ")))
+           fmt::format(
+               "go on with this run; steps, lr*, warmup, clip, micro-batch, *-every, engine, device and "
+               "threads may change, and {}",
+               fmt::join(objectives_.may_change(), ", ")))
       .meta("RUN")
       .command_line_only();
   options

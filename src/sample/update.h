@@ -25,7 +25,8 @@ bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float facto
 bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
                        RandomStream before, RandomStream after);
 
-// A Langevin step at temperature 1, x += -eps²/2 g + eps n, with n from a stream that goes on from step to step.
+// A Langevin step at temperature 1, x += -eps²/2 g + eps n, with n from a stream that goes on from step to
+// step.
 bool langevin_step(std::span<float> x, std::span<const float> g, double eps, RandomStream& stream);
 
 double sum_of_squares(std::span<const float> values);

@@ -53,15 +53,18 @@ void load_part(const io::SafetensorsFile& file, const Part& part, engine::Traina
     const std::string name = fmt::format("{}.{}", part.name, info.name);
     const auto* entry = file.find(name);
     if (!entry || entry->shape != info.shape || entry->dtype != "F32")
-      fail_damaged_state(file.path(), "tensor " + name + (entry ? " has another shape or type" : " is missing"));
+      fail_damaged_state(file.path(),
+                         "tensor " + name + (entry ? " has another shape or type" : " is missing"));
     std::ranges::copy(file.read(*entry), values.begin() + info.offset);
   }
-  if (find_non_finite(values) >= 0) fail_damaged_state(file.path(), fmt::format("{} are not all finite", part.name));
+  if (find_non_finite(values) >= 0)
+    fail_damaged_state(file.path(), fmt::format("{} are not all finite", part.name));
   engine.write(part.which, values);
 }
 
 bool is_part(const std::string& tensor) {
-  return std::ranges::any_of(kParts, [&](const Part& part) { return tensor.starts_with(std::string(part.name) + "."); });
+  return std::ranges::any_of(
+      kParts, [&](const Part& part) { return tensor.starts_with(std::string(part.name) + "."); });
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ struct StateHead {
   int64_t data_size = 0;  // images of the data set, to notice when it is another one
 };
 
-// Weights, average and Adam's two moments of the engine and the tensors of the objective, with the head in the
-// metadata.
+// Weights, average and Adam's two moments of the engine and the tensors of the objective, with the head in
+// the metadata.
 void save_state(const fs::path& path, const engine::TrainableEnergy& engine, const Objective& objective,
                 const StateHead& head);
 

@@ -9,8 +9,8 @@
 namespace mdsm::train {
 namespace {
 
-constexpr const char *kQuarters = "loss_quarters", *kEnergyData = "energy_data", *kEnergyNoise = "energy_noise",
-                     *kEffective = "importance_effective";
+constexpr const char *kQuarters = "loss_quarters", *kEnergyData = "energy_data",
+                     *kEnergyNoise = "energy_noise", *kEffective = "importance_effective";
 constexpr std::array<const char*, 4> kQuarterColours = {"#1f5fa8", "#2e8b57", "#d35400", "#c0392b"};
 
 // Levels rise along the batch, so its quarters are the quarters of the noise range.
@@ -35,20 +35,21 @@ std::vector<double> quarter_losses(std::span<const float> residual, std::span<co
 
 void DenoisingObjective::declare(OptionSet& set) {
   set.group("Noise");
-  set.add("noise", noise_.kind, "how noise levels are spread over a batch; as in the paper for its data sets");
+  set.add("noise", noise_.kind,
+          "how noise levels are spread over a batch; as in the paper for its data sets");
   set.add("sigma-min", noise_.sigma_min, "lowest noise level").range(1e-6, 1e3);
   set.add("sigma-max", noise_.sigma_max, "highest noise level").range(1e-6, 1e3);
-  set.add("sigma", noise_.sigma, "the one level of --objective single").range(1e-6, 1e3);
+  set.add("sigma", noise_.sigma, "the level, where there is only one").range(1e-6, 1e3);
   set.add("weight-power", noise_.weight_power, "p of the objective's weight sigma^-p").range(0, 4);
   set.add("importance", importance_,
-          "batch: weigh each noisy image by how likely its origin is under sigma0, among the batch");
+          "weigh each noisy image by how likely its origin is under sigma0, among the batch");
 }
 
 void DenoisingObjective::resolve(OptionSet& set) {
   if (levels_kind_ == Levels::one) {
     if (set.given("noise") && noise_.kind != NoiseKind::single)
-      fail_usage("leave --noise out", "--noise {} is not what --objective {} trains with", to_string(noise_.kind),
-                 name());
+      fail_usage("leave --noise out", "--noise {} is not what --objective {} trains with",
+                 to_string(noise_.kind), name());
     set.set_default("noise", to_string(NoiseKind::single));
     // One level is the kernel itself (the paper's L_DSM): the density is that of data with this noise.
     set.set_default("sigma0", fmt::format("{}", noise_.sigma));
@@ -57,8 +58,8 @@ void DenoisingObjective::resolve(OptionSet& set) {
     fail_usage("give its level with --sigma", "--sigma-min and --sigma-max mean nothing to {}",
                levels_kind_ == Levels::one ? "--objective " + name() : "--noise single");
   if (noise_.kind != NoiseKind::single && set.given("sigma"))
-    fail_usage("give --sigma-min and --sigma-max, or --objective single", "--sigma means nothing to --noise {}",
-               to_string(noise_.kind));
+    fail_usage("give --sigma-min and --sigma-max, or --objective single",
+               "--sigma means nothing to --noise {}", to_string(noise_.kind));
 }
 
 void DenoisingObjective::begin(const TrainingContext& run) {
@@ -86,8 +87,8 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
     const auto part = [&](std::vector<float>& v) {
       return std::span(v).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
     };
-    run.engine.objective_gradient(clean.images(first, count), noisy_.view().images(first, count), part(weights),
-                                  part(residual_), part(energy_));
+    run.engine.objective_gradient(clean.images(first, count), noisy_.view().images(first, count),
+                                  part(weights), part(residual_), part(energy_));
   });
   // The same sum with and without importance weights, so that the two can be compared.
   result.loss = normalised_loss(residual_, levels_);
@@ -118,7 +119,8 @@ std::string DenoisingObjective::log_line(const StatsRecord& r) const {
       "rate {:.3g}, {}{:.0f} images/s",
       r.loss, own(kQuarters, 0), own(kQuarters, 1), own(kQuarters, 2), own(kQuarters, 3), own(kEnergyData),
       own(kEnergyNoise), r.grad_norm, r.lr,
-      std::isnan(effective) ? "" : fmt::format("{:.0f} % of images count, ", 100 * effective), r.images_per_s);
+      std::isnan(effective) ? "" : fmt::format("{:.0f} % of images count, ", 100 * effective),
+      r.images_per_s);
 }
 
 // Where grad_x is 0, what is left of a residual is the noise itself: sigma² for each value of an image.

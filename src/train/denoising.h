@@ -1,5 +1,5 @@
-// Denoising score matching, at many noise levels (mdsm, the paper's objective) or at one (single), with or without
-// the importance weights that the paper leaves out.
+// Denoising score matching, at many noise levels (mdsm, the paper's objective) or at one (single), with or
+// without the importance weights that the paper leaves out.
 #pragma once
 
 #include <vector>
@@ -20,9 +20,9 @@ class DenoisingObjective : public Objective {
   void validate(const TrainOptions&) const override { train::validate(noise_); }
 
   void begin(const TrainingContext& run) override;
-  // loss: mean of ‖residual‖²/sigma². Statistics: the same over each quarter of the noise levels, lowest first (NaN
-  // if empty); mean E of the clean batch, and of the noisy one; the share of the batch that counts under importance
-  // weights.
+  // loss: mean of ‖residual‖²/sigma². Statistics: the same over each quarter of the noise levels, lowest
+  // first (NaN if empty); mean E of the clean batch, and of the noisy one; the share of the batch that counts
+  // under importance weights.
   void gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool with_energy_of_data,
                 StepResult& result) override;
   double adam_epsilon(const TrainOptions& options) const override;

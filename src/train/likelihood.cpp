@@ -33,8 +33,10 @@ void LikelihoodObjective::declare(OptionSet& set) {
   set.add("ml-chains", own_.chains, "chains go on from the last training step, or start from noise in each");
   set.add("ml-buffer", own_.buffer, "persistent chains kept, of which a training step takes a batch")
       .range(1, 1 << 24);
-  set.add("ml-restart", own_.restart, "share of a training step's chains that start from noise again").range(0, 1);
-  set.add("ml-energy-l2", own_.energy_l2, "weight of the mean E² of data and samples, added to the loss").range(0);
+  set.add("ml-restart", own_.restart, "share of a training step's chains that start from noise again")
+      .range(0, 1);
+  set.add("ml-energy-l2", own_.energy_l2, "weight of the mean E² of data and samples, added to the loss")
+      .range(0);
 }
 
 void LikelihoodObjective::validate(const TrainOptions& options) const {
@@ -60,7 +62,8 @@ void LikelihoodObjective::begin(const TrainingContext& run) {
   if (!persistent() || !chains_.empty()) return;
   chains_.resize(static_cast<size_t>(run.engine.spec().input(own_.buffer).count()));
   for (int64_t i = 0; i < own_.buffer; ++i)
-    fill_start(static_cast<uint64_t>(run.options.seed), static_cast<uint64_t>(i), chain(static_cast<uint32_t>(i)));
+    fill_start(static_cast<uint64_t>(run.options.seed), static_cast<uint64_t>(i),
+               chain(static_cast<uint32_t>(i)));
 }
 
 void LikelihoodObjective::save(StateWriter& to) const {
@@ -74,8 +77,8 @@ void LikelihoodObjective::load(StateReader& from, const network::Spec& spec) {
   const Shape kept = spec.input(own_.buffer);
   std::vector<float> found = from.tensor(kChains, std::vector<int64_t>{-1, kept.c, kept.h, kept.w});
   if (found.size() != static_cast<size_t>(kept.count()))
-    fail("the file is damaged or belongs to another run", "the training state has chains of {} values, not {}",
-         found.size(), kept.count());
+    fail("the file is damaged or belongs to another run",
+         "the training state has chains of {} values, not {}", found.size(), kept.count());
   chains_ = std::move(found);
 }
 
@@ -122,7 +125,8 @@ bool LikelihoodObjective::run_langevin(const TrainingContext& run, int64_t step)
       run.engine.energy_and_gradient(x, energy, grad_x);
       parallel_for(count, 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          if (!sample::langevin_step(x.image(i), grad_x.image(i), own_.eps, noise[static_cast<size_t>(first + i)]))
+          if (!sample::langevin_step(x.image(i), grad_x.image(i), own_.eps,
+                                     noise[static_cast<size_t>(first + i)]))
             fine = false;
       });
     }
@@ -175,8 +179,8 @@ void LikelihoodObjective::applied() {
 
 std::string LikelihoodObjective::log_line(const StatsRecord& r) const {
   return fmt::format(
-      "loss {:.2f}, energy of data {:.1f}, of samples {:.1f}, gradient {:.3g}, rate {:.3g}, {:.0f} images/s", r.loss,
-      value_of(r.own, kEnergyData), value_of(r.own, kEnergyNoise), r.grad_norm, r.lr, r.images_per_s);
+      "loss {:.2f}, energy of data {:.1f}, of samples {:.1f}, gradient {:.3g}, rate {:.3g}, {:.0f} images/s",
+      r.loss, value_of(r.own, kEnergyData), value_of(r.own, kEnergyNoise), r.grad_norm, r.lr, r.images_per_s);
 }
 
 }  // namespace mdsm::train

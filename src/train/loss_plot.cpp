@@ -13,7 +13,8 @@ constexpr size_t kPoints = 500, kMany = 40;
 std::string loss_plot(const fs::path& stats, const std::string& title, const LossPanel& panel) {
   plot::PlotPanel loss{panel.label, panel.logarithmic, {}}, rate{"rate", false, {}};
   loss.series.push_back({"all", {}, {}, "#222", {}, {}});
-  for (const LossPanel::Line& line : panel.lines) loss.series.push_back({line.label, {}, {}, line.colour, {}, {}});
+  for (const LossPanel::Line& line : panel.lines)
+    loss.series.push_back({line.label, {}, {}, line.colour, {}, {}});
   rate.series.push_back({"", {}, {}, "#555", {}, {}});
 
   const std::vector<StatsRecord> records = read_stats(stats);

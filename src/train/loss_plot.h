@@ -1,5 +1,5 @@
-// The picture of a run: how its loss fell, in whole and in the parts that its objective shows, and the rates it was
-// given.
+// The picture of a run: how its loss fell, in whole and in the parts that its objective shows, and the rates
+// it was given.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ struct NoiseOptions {
   double weight_power = 2;  // p of l(sigma) = sigma^-p
 };
 
-void validate(const NoiseOptions& options);  // throws usage errors
+void validate(const NoiseOptions& options);           // throws usage errors
 nlohmann::json to_json(const NoiseOptions& options);  // as model files have it: what the kind uses
 
 // One level per element of the batch, lowest first, both ends included (as numpy's linspace and geomspace).

@@ -8,21 +8,23 @@ namespace mdsm::train {
 namespace {
 
 nlohmann::json sampling_record(double sigma0, double hot, int steps_hot, int steps_cool, int steps_end) {
-  return {{"sampler", "annealed"},    {"eps", sigma0 / 5},        {"start", "0.5 + n"},
-          {"temperature", {hot, 1}},  {"steps_hot", steps_hot},   {"steps_cool", steps_cool},
-          {"steps_end", steps_end},   {"denoise", true}};
+  return {{"sampler", "annealed"},   {"eps", sigma0 / 5},      {"start", "0.5 + n"},
+          {"temperature", {hot, 1}}, {"steps_hot", steps_hot}, {"steps_cool", steps_cool},
+          {"steps_end", steps_end},  {"denoise", true}};
 }
 
 }  // namespace
 
 std::string Objective::log_line(const StatsRecord& r) const {
   std::string line = fmt::format("loss {:.4g}", r.loss);
-  for (const Statistic& own : r.own)
-    line += fmt::format(", {} {:.4g}", own.name, fmt::join(own.values, " "));
-  return line + fmt::format(", gradient {:.3g}, rate {:.3g}, {:.0f} images/s", r.grad_norm, r.lr, r.images_per_s);
+  for (const Statistic& own : r.own) line += fmt::format(", {} {:.4g}", own.name, fmt::join(own.values, " "));
+  return line +
+         fmt::format(", gradient {:.3g}, rate {:.3g}, {:.0f} images/s", r.grad_norm, r.lr, r.images_per_s);
 }
 
-nlohmann::json Objective::sampling(const TrainOptions& options) const { return constant_sampling(options.sigma0); }
+nlohmann::json Objective::sampling(const TrainOptions& options) const {
+  return constant_sampling(options.sigma0);
+}
 
 nlohmann::json constant_sampling(double sigma0) { return sampling_record(sigma0, 1, 1000, 0, 0); }
 

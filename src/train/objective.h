@@ -1,12 +1,12 @@
-// What a training step minimises: from the clean images of a batch to the engine's gradient. An objective is one
-// object per run that owns everything particular to it: its options, its memory, its state, its statistics and how
-// they are shown. It knows nothing of Adam, rates and files; those are the trainer's and the session's. A new one
-// is a class in a file of its own and a row in objectives.cpp, or in a program of one's own a call of
-// objectives().add(); only gradient() must be there.
+// What a training step minimises: from the clean images of a batch to the engine's gradient. An objective is
+// one object per run that owns everything particular to it: its options, its memory, its state, its
+// statistics and how they are shown. It knows nothing of Adam, rates and files; those are the trainer's and
+// the session's. A new one is a class in a file of its own and a row in objectives.cpp, or in a program of
+// one's own a call of objectives().add(); only gradient() must be there.
 //
-// Everything random in an objective is a function of (seed, step, place), so that a resumed run sees the same.
-// The calls come in this order: declare, resolve, validate, load (only when resumed), begin, then gradient and
-// applied once a step, and save whenever a checkpoint is due.
+// Everything random in an objective is a function of (seed, step, place), so that a resumed run sees the
+// same. The calls come in this order: declare, resolve, validate, load (only when resumed), begin, then
+// gradient and applied once a step, and save whenever a checkpoint is due.
 #pragma once
 
 #include <memory>
@@ -52,11 +52,11 @@ class Objective {
   // -- training --
   // Before the first step: makes what was not loaded.
   virtual void begin(const TrainingContext&) {}
-  // Adds the gradient of step number `step` (0 for the first) to the engine's, which was set to zero, and fills in
-  // loss and statistics. A loss that is not finite says that there is no such gradient.
+  // Adds the gradient of step number `step` (0 for the first) to the engine's, which was set to zero, and
+  // fills in loss and statistics. A loss that is not finite says that there is no such gradient.
   // with_energy_of_data: the step's statistics will be written, so those that cost a pass are wanted.
-  virtual void gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool with_energy_of_data,
-                        StepResult& result) = 0;
+  virtual void gradient(const TrainingContext& run, int64_t step, ConstTensorView clean,
+                        bool with_energy_of_data, StepResult& result) = 0;
   // The step was made: what the objective itself keeps from step to step may change now.
   virtual void applied() {}
   // Adam's epsilon for gradients of this size.
@@ -96,9 +96,9 @@ void for_micro_batches(const TrainOptions& options, const Body& body) {
 
 double mean(std::span<const float> values);
 
-// "sampling" of densities that were learned at one temperature, T = 1, and by the paper's annealing: hot enough for
-// noise of size 1, then exponentially to T = 1, then linearly to 0. Both end with one denoising jump. Temperatures
-// and step size are for sigma0 = 0.1 and go with it.
+// "sampling" of densities that were learned at one temperature, T = 1, and by the paper's annealing: hot
+// enough for noise of size 1, then exponentially to T = 1, then linearly to 0. Both end with one denoising
+// jump. Temperatures and step size are for sigma0 = 0.1 and go with it.
 nlohmann::json constant_sampling(double sigma0);
 nlohmann::json annealed_sampling(double sigma0);
 

@@ -17,10 +17,12 @@ StateReader::StateReader(const io::SafetensorsFile& file, nlohmann::json saved)
 std::vector<float> StateReader::tensor(const std::string& name, std::span<const int64_t> shape) {
   const auto* entry = file_.find(name);
   if (!entry)
-    fail("the file is damaged or belongs to another run", "{}: its {} are missing", file_.path().string(), name);
+    fail("the file is damaged or belongs to another run", "{}: its {} are missing", file_.path().string(),
+         name);
   const bool fits = entry->shape.size() == shape.size() &&
-                    std::ranges::equal(entry->shape, shape,
-                                       [](int64_t have, int64_t wanted) { return wanted < 0 || have == wanted; });
+                    std::ranges::equal(entry->shape, shape, [](int64_t have, int64_t wanted) {
+                      return wanted < 0 || have == wanted;
+                    });
   if (entry->dtype != "F32" || !fits)
     fail_damaged_state(file_.path(), "the " + name + " have another shape or type");
   std::vector<float> found = file_.read(*entry);
@@ -30,7 +32,8 @@ std::vector<float> StateReader::tensor(const std::string& name, std::span<const 
 }
 
 void fail_damaged_state(const fs::path& path, const std::string& what) {
-  fail("the file is damaged or belongs to another run", "{}: not a usable training state: {}", path.string(), what);
+  fail("the file is damaged or belongs to another run", "{}: not a usable training state: {}", path.string(),
+       what);
 }
 
 }  // namespace mdsm::train

@@ -28,8 +28,8 @@ class StateReader {
  public:
   StateReader(const io::SafetensorsFile& file, nlohmann::json values);
 
-  // Of exactly this shape, of which the first number may be -1: as many as there are. Errors when the tensor is
-  // missing, of another shape or type, or not finite.
+  // Of exactly this shape, of which the first number may be -1: as many as there are. Errors when the tensor
+  // is missing, of another shape or type, or not finite.
   std::vector<float> tensor(const std::string& name, std::span<const int64_t> shape);
   bool was_read(const std::string& name) const { return read_.contains(name); }
 

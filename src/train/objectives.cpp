@@ -11,7 +11,8 @@ namespace mdsm::train {
 Registry<ObjectiveRow>& objectives() {
   static Registry<ObjectiveRow> table(
       "objective",
-      {{"mdsm", "denoising at many noise levels", [] { return std::make_unique<DenoisingObjective>(Levels::many); }},
+      {{"mdsm", "denoising at many noise levels",
+        [] { return std::make_unique<DenoisingObjective>(Levels::many); }},
        {"single", "at the one of --sigma", [] { return std::make_unique<DenoisingObjective>(Levels::one); }},
        {"ml", "maximum likelihood", [] { return std::make_unique<LikelihoodObjective>(); }}});
   return table;

@@ -1,6 +1,6 @@
-// The objectives by name. Those that ship stand in one list in objectives.cpp; a program of one's own adds its rows
-// with objectives().add() before the command line runs, and --objective, help, configuration keys, the refusal of
-// other objectives' options, checkpoints and statistics follow.
+// The objectives by name. Those that ship stand in one list in objectives.cpp; a program of one's own adds
+// its rows with objectives().add() before the command line runs, and --objective, help, configuration keys,
+// the refusal of other objectives' options, checkpoints and statistics follow.
 #pragma once
 
 #include <functional>

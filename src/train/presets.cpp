@@ -27,7 +27,8 @@ Values values_of(Preset preset) {
   Values values = {{"net", "res18"}, {"width", "128"},           {"steps", "300000"},
                    {"lr", "5e-5"},   {"snapshot-every", "5000"}, {"save-every", "1000"}};
   // Aligned CelebA images are 178x218; the middle 140x140 holds the face.
-  if (preset == Preset::celeba) values.insert(values.end(), {{"flip", "true"}, {"crop", "140"}, {"resize", "32"}});
+  if (preset == Preset::celeba)
+    values.insert(values.end(), {{"flip", "true"}, {"crop", "140"}, {"resize", "32"}});
   return values;
 }
 

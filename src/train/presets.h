@@ -1,4 +1,5 @@
-// The paper's settings for its data sets: --preset, and the noise of a data set that has a preset of its own name.
+// The paper's settings for its data sets: --preset, and the noise of a data set that has a preset of its own
+// name.
 #pragma once
 
 #include <string>

@@ -25,26 +25,28 @@ double unix_time() {
 // What later commands need to know; nothing of the clock, so that equal runs give equal files.
 json model_info(const SessionInput& in, const StateHead& head, const char* kind) {
   const TrainOptions& o = in.options;
-  json trained = {{"data", in.data_name}, {"images", in.data.size()},       {"objective", in.objective.name()},
-                  {"step", head.step},    {"steps", o.schedule.steps},      {"batch", o.batch},
-                  {"seed", o.seed},       {"loss", head.meter.last_mean()}, {"kind", kind}};
+  json trained = {
+      {"data", in.data_name}, {"images", in.data.size()},       {"objective", in.objective.name()},
+      {"step", head.step},    {"steps", o.schedule.steps},      {"batch", o.batch},
+      {"seed", o.seed},       {"loss", head.meter.last_mean()}, {"kind", kind}};
   trained.update(in.objective.trained());
   return {{"preset", to_string(o.preset)}, {"trained", trained}, {"sampling", in.objective.sampling(o)}};
 }
 
-void save_model_file(const SessionInput& in, const StateHead& head, engine::StateVector which, const fs::path& path) {
+void save_model_file(const SessionInput& in, const StateHead& head, engine::StateVector which,
+                     const fs::path& path) {
   network::Parameters parameters(in.engine.spec());
   in.engine.read(which, parameters.values());
-  network::save_model(path, parameters, model_info(in, head, which == engine::StateVector::ema ? "ema" : "weights"));
+  network::save_model(path, parameters,
+                      model_info(in, head, which == engine::StateVector::ema ? "ema" : "weights"));
 }
 
 // The state comes last: while it is the old one, whatever is newer beside it will be written again.
 void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats) {
   stats.flush();
   if (head.step > 0)
-    write_file(in.folder.plot(),
-               loss_plot(in.folder.stats(), in.folder.path().filename().string(),
-                         in.objective.loss_panel(in.options)));
+    write_file(in.folder.plot(), loss_plot(in.folder.stats(), in.folder.path().filename().string(),
+                                           in.objective.loss_panel(in.options)));
   save_model_file(in, head, engine::StateVector::weights, in.folder.weights());
   save_model_file(in, head, engine::StateVector::ema, in.folder.ema());
   save_state(in.folder.state(), in.engine, in.objective, head);
@@ -56,14 +58,13 @@ void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats)
                                   const StepResult& bad) {
   save_state(in.folder.failed_state(), in.engine, in.objective, head);
   const bool weights_bad = !state_is_finite(in.engine);
-  fail(
-      fmt::format("the step was not applied and the state before it is in {}; go on from the checkpoint of "
-                  "step {} with a smaller rate, mdsm train --resume {} --lr {:g}, or with --clip 1",
-                  in.folder.failed_state().string(), saved_step, in.folder.path().string(),
-                  in.options.schedule.lr / 2),
-      "step {}: {} is not finite (loss {}, gradient norm {}{})", head.step + 1,
-      std::isfinite(bad.loss) ? "the gradient" : "the loss", bad.loss, bad.grad_norm,
-      weights_bad ? ", weights not finite either" : "");
+  fail(fmt::format("the step was not applied and the state before it is in {}; go on from the checkpoint of "
+                   "step {} with a smaller rate, mdsm train --resume {} --lr {:g}, or with --clip 1",
+                   in.folder.failed_state().string(), saved_step, in.folder.path().string(),
+                   in.options.schedule.lr / 2),
+       "step {}: {} is not finite (loss {}, gradient norm {}{})", head.step + 1,
+       std::isfinite(bad.loss) ? "the gradient" : "the loss", bad.loss, bad.grad_norm,
+       weights_bad ? ", weights not finite either" : "");
 }
 
 // An event file has no way to say that there is no such number.

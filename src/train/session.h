@@ -1,5 +1,5 @@
-// A training run in its folder: the loop over training steps with statistics, previews and checkpoints at their
-// intervals, stopping when asked, and the same again from the last checkpoint.
+// A training run in its folder: the loop over training steps with statistics, previews and checkpoints at
+// their intervals, stopping when asked, and the same again from the last checkpoint.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,9 @@ struct SessionInput {
   std::string options_hash;  // of the options that must not change on resume
 };
 
-// Brings engine and objective to the state of the folder's checkpoint and statistics back to its step; without a
-// checkpoint (killed before the first) it is the beginning. Throws when data or options are not the run's.
+// Brings engine and objective to the state of the folder's checkpoint and statistics back to its step;
+// without a checkpoint (killed before the first) it is the beginning. Throws when data or options are not the
+// run's.
 StateHead resume_state(const SessionInput& input);
 
 // Trains from `start` to the end, or until `stop` is set or `stop_after` more steps are done (0 = no such

@@ -47,15 +47,11 @@ double value_of(const Statistics& statistics, std::string_view name, size_t inde
 
 json to_json(const StatsRecord& r) {
   // An ordered list of pairs would need another json type; alphabetical order is good enough for machines.
-  json line = {{"step", r.step},
-               {"loss", r.loss},
-               {"loss_last", r.loss_last},
-               {"grad_norm", r.grad_norm},
-               {"lr", r.lr},
-               {"images_per_s", r.images_per_s},
-               {"seconds", r.seconds},
-               {"time", r.time}};
-  for (const Statistic& own : r.own) line[own.name] = own.values.size() == 1 ? json(own.values[0]) : json(own.values);
+  json line = {{"step", r.step},           {"loss", r.loss}, {"loss_last", r.loss_last},
+               {"grad_norm", r.grad_norm}, {"lr", r.lr},     {"images_per_s", r.images_per_s},
+               {"seconds", r.seconds},     {"time", r.time}};
+  for (const Statistic& own : r.own)
+    line[own.name] = own.values.size() == 1 ? json(own.values[0]) : json(own.values);
   return line;
 }
 
@@ -89,7 +85,8 @@ StatsRecord StatsMeter::take(int64_t step) {
 
 // The first format had one statistic with a mean, under a name of its own; it stays.
 json StatsMeter::to_json() const {
-  json values = {{"count", count_}, {"sum", sum_}, {kQuarters, std::vector<double>(4)}, {"last_mean", last_mean_}};
+  json values = {
+      {"count", count_}, {"sum", sum_}, {kQuarters, std::vector<double>(4)}, {"last_mean", last_mean_}};
   for (const auto& [name, sums] : sums_)
     if (name == kLossQuarters)
       values[kQuarters] = sums;
@@ -103,8 +100,8 @@ StatsMeter StatsMeter::from_json(const json& values) {
   meter.count_ = values.at("count").get<int64_t>();
   meter.sum_ = number_or_nan(values.at("sum"));
   meter.sums_[kLossQuarters] = numbers_or_nan(values.at(kQuarters));
-  for (const auto& [name, sums] : values.value("sums", json::object()).items())
-    meter.sums_[name] = numbers_or_nan(sums);
+  const json others = values.value("sums", json::object());
+  for (const auto& [name, sums] : others.items()) meter.sums_[name] = numbers_or_nan(sums);
   meter.last_mean_ = number_or_nan(values.at("last_mean"));
   return meter;
 }
@@ -116,13 +113,10 @@ std::vector<StatsRecord> read_stats(const fs::path& path) {
   for_lines(path, [&](const std::string&, const json& values) {
     StatsRecord& r = records.emplace_back();
     r.step = values["step"].get<int64_t>();
-    const std::map<std::string, double*> fields = {{"loss", &r.loss},
-                                                   {"loss_last", &r.loss_last},
-                                                   {"grad_norm", &r.grad_norm},
-                                                   {"lr", &r.lr},
-                                                   {"images_per_s", &r.images_per_s},
-                                                   {"seconds", &r.seconds},
-                                                   {"time", &r.time}};
+    const std::map<std::string, double*> fields = {
+        {"loss", &r.loss}, {"loss_last", &r.loss_last},       {"grad_norm", &r.grad_norm},
+        {"lr", &r.lr},     {"images_per_s", &r.images_per_s}, {"seconds", &r.seconds},
+        {"time", &r.time}};
     for (const auto& [name, field] : fields) *field = number_or_nan(values.value(name, json()));
     for (const auto& [name, value] : values.items())
       if (name != "step" && !fields.contains(name)) r.own.push_back({name, "", numbers_or_nan(value)});

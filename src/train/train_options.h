@@ -1,5 +1,5 @@
-// What defines a training run whatever its objective, declared once for the command line, configuration files and
-// the options.json of the run folder. What belongs to one objective is its own (objective.h).
+// What defines a training run whatever its objective, declared once for the command line, configuration files
+// and the options.json of the run folder. What belongs to one objective is its own (objective.h).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// One training step after the other: the objective's gradient on a batch, checked, clipped and given to Adam. Knows
-// neither files nor screens; session.h puts a run folder around it.
+// One training step after the other: the objective's gradient on a batch, checked, clipped and given to Adam.
+// Knows neither files nor screens; session.h puts a run folder around it.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace mdsm::train {
 
 class Trainer {
  public:
-  // Starts after `first_step` steps; the engine and the objective hold the state of that moment. Keeps references
-  // to all.
+  // Starts after `first_step` steps; the engine and the objective hold the state of that moment. Keeps
+  // references to all.
   Trainer(engine::TrainableEnergy& engine, const data::Dataset& data, const TrainOptions& options,
           Objective& objective, bool flip, int64_t first_step, TrainObserver& observer);
 

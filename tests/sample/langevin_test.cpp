@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "moments.h"
+#include "sample/update.h"
 
 namespace mdsm::sample {
 namespace {
@@ -156,6 +157,21 @@ TEST(Annealed, RefusesNonsense) {
   Tensor bad({1, 1, 8, 8}, NAN);
   EXPECT_THROW(annealed_langevin({engine, seeds, bad.view()}, t), Error);
   EXPECT_THROW(langevin({engine, seeds}, {1, 10, 11}), Error);
+}
+
+// The step of maximum-likelihood training: the samplers' own at T = 1, with a stream that goes on.
+TEST(Langevin, AStepWithAStreamThatGoesOn) {
+  const std::vector<float> start(1500, 0.25f), g(1500, 3.0f);
+  RandomStream stream(1, Purpose::check);
+  const RandomStream copy = stream;
+  std::vector<float> x = start, same = start, again = start;
+  EXPECT_TRUE(langevin_step(x, g, 0.1, stream));
+  EXPECT_TRUE(drift_and_diffuse(same, g, -0.005f, 0.1f, copy));
+  EXPECT_EQ(x, same);
+  langevin_step(again, g, 0.1, stream);
+  EXPECT_NE(again, x);
+  std::vector<float> far(4, 2e6f);
+  EXPECT_FALSE(langevin_step(far, std::vector<float>(4), 0.1, stream));
 }
 
 }  // namespace

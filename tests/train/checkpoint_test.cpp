@@ -19,8 +19,8 @@ network::Spec small_spec(int64_t width = 4) {
   return spec;
 }
 
-constexpr engine::StateVector kSaved[] = {engine::StateVector::weights, engine::StateVector::ema, engine::StateVector::adam_m,
-                                  engine::StateVector::adam_v};
+constexpr engine::StateVector kSaved[] = {engine::StateVector::weights, engine::StateVector::ema,
+                                          engine::StateVector::adam_m, engine::StateVector::adam_v};
 
 std::unique_ptr<engine::TrainableEnergy> engine_with_noise(uint64_t seed) {
   auto engine = engine::make_native_engine(network::Parameters::initialised(small_spec(), seed));
@@ -58,7 +58,8 @@ TEST(Checkpoint, GoesThroughTheFileBitForBit) {
   EXPECT_EQ(back.seconds, 0.1);
   EXPECT_EQ(back.options_hash, "abc");
   EXPECT_EQ(back.data_size, 60000);
-  for (const engine::StateVector which : kSaved) EXPECT_EQ(vector_of(*saved, which), vector_of(*loaded, which));
+  for (const engine::StateVector which : kSaved)
+    EXPECT_EQ(vector_of(*saved, which), vector_of(*loaded, which));
 }
 
 TEST(Checkpoint, RefusesWhatIsNotItsOwn) {

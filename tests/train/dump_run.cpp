@@ -4,10 +4,10 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "io/npy.h"
 #include "core/threads.h"
-#include "network/model_file.h"
 #include "engine/registry/registry.h"
+#include "io/npy.h"
+#include "network/model_file.h"
 #include "train/objectives.h"
 #include "train/trainer.h"
 

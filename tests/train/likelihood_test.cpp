@@ -12,8 +12,8 @@
 namespace mdsm::train {
 namespace {
 
-// E(x) = t/2 ‖x - 0.5‖² with one parameter t, the precision of a Gaussian: all others do nothing. Its training
-// step is plain descent, so that a gradient can be read from it.
+// E(x) = t/2 ‖x - 0.5‖² with one parameter t, the precision of a Gaussian: all others do nothing. Its
+// training step is plain descent, so that a gradient can be read from it.
 class PrecisionEngine : public engine::TrainableEnergy {
  public:
   PrecisionEngine(const network::Spec& spec, double precision)
@@ -48,7 +48,9 @@ class PrecisionEngine : public engine::TrainableEnergy {
   }
   void zero_gradient_impl() override { gradient_ = 0; }
   double gradient_norm_impl() override { return std::abs(gradient_); }
-  void optimiser_step_impl(const engine::AdamStep& step) override { t_ -= static_cast<float>(step.lr * gradient_); }
+  void optimiser_step_impl(const engine::AdamStep& step) override {
+    t_ -= static_cast<float>(step.lr * gradient_);
+  }
   void read_impl(engine::StateVector, std::span<float>) const override {}
   void write_impl(engine::StateVector, std::span<const float>) override {}
 
@@ -158,7 +160,8 @@ TEST(Likelihood, EnergyPenaltyPullsEnergiesTowardsZero) {
   const auto [without, result] = gradient(0);
   const auto [with, same] = gradient(1e-3);
   // d/dt of 1e-3 (mean E² of data + mean E² of samples), E = t S: 2e-3 mean E²/t, up to the spread of E.
-  const double data_energy = value_of(result.own, "energy_data"), samples = value_of(result.own, "energy_noise");
+  const double data_energy = value_of(result.own, "energy_data"),
+               samples = value_of(result.own, "energy_noise");
   const double expected = 2e-3 * (std::pow(data_energy, 2) + std::pow(samples, 2)) / 20;
   EXPECT_NEAR(with - without, expected, 0.02 * expected);
   EXPECT_EQ(result.loss, same.loss);

@@ -43,7 +43,8 @@ TEST(LossPlot, LeavesOutTheBeginningOfALongRun) {
     lines +=
         fmt::format("{{\"step\": {}, \"loss\": 5, \"loss_quarters\": [1, 2, 3, 4], \"lr\": 1e-3}}\n", step);
   write_file(out / "stats.jsonl", lines);
-  const std::string text = loss_plot(out / "stats.jsonl", "t", make_objective("mdsm")->loss_panel(tiny_options()));
+  const std::string text =
+      loss_plot(out / "stats.jsonl", "t", make_objective("mdsm")->loss_panel(tiny_options()));
   EXPECT_EQ(points_of_lines(text),
             (std::vector<int64_t>{96, 96, 96, 96, 96, 100}));  // losses from step 50, all rates
 }
@@ -53,7 +54,8 @@ TEST(LossPlot, HasNoQuartersWhereThereAreNone) {
   write_file(out / "stats.jsonl",
              "{\"step\": 1, \"loss\": -3, \"loss_quarters\": [null, null, null, null], \"lr\": 1e-3}\n"
              "{\"step\": 2, \"loss\": 4, \"loss_quarters\": [null, null, null, null], \"lr\": 1e-3}\n");
-  const std::string text = loss_plot(out / "stats.jsonl", "t", make_objective("ml")->loss_panel(tiny_options()));
+  const std::string text =
+      loss_plot(out / "stats.jsonl", "t", make_objective("ml")->loss_panel(tiny_options()));
   EXPECT_EQ(points_of_lines(text), (std::vector<int64_t>{2, 2}));  // also the loss below zero; the rate
   EXPECT_EQ(text.find("noise"), std::string::npos);
 }

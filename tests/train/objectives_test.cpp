@@ -1,4 +1,5 @@
-// The registry of objectives, through one that only this test knows: everything about it follows from its row.
+// The registry of objectives, through one that only this test knows: everything about it follows from its
+// row.
 #include "train/objectives.h"
 
 #include <gtest/gtest.h>
@@ -29,10 +30,12 @@ class Pull : public Objective {
   void begin(const TrainingContext& run) override {
     mean_.resize(static_cast<size_t>(run.engine.spec().input(1).count()));
   }
-  void gradient(const TrainingContext& run, int64_t, ConstTensorView clean, bool, StepResult& result) override {
+  void gradient(const TrainingContext& run, int64_t, ConstTensorView clean, bool,
+                StepResult& result) override {
     next_.assign(mean_.size(), 0);
     for (int64_t i = 0; i < clean.shape.n; ++i)
-      for (size_t k = 0; k < next_.size(); ++k) next_[k] += clean.image(i)[k] / static_cast<float>(clean.shape.n);
+      for (size_t k = 0; k < next_.size(); ++k)
+        next_[k] += clean.image(i)[k] / static_cast<float>(clean.shape.n);
     const auto n = static_cast<size_t>(clean.shape.n);
     const std::vector<float> weights(n, static_cast<float>(weight_ / static_cast<double>(n)));
     std::vector<float> energy(n);

@@ -15,9 +15,10 @@ using nlohmann::json;
 StepResult step_of(double loss) {
   StepResult result;
   result.loss = loss;
-  result.own = {{"loss_quarters", "q", {loss, 2 * loss, 3 * loss, std::numeric_limits<double>::quiet_NaN()}, true},
-                {"energy_data", "e", {7 * loss}},
-                {"spread", "s", {4 * loss}, true}};
+  result.own = {
+      {"loss_quarters", "q", {loss, 2 * loss, 3 * loss, std::numeric_limits<double>::quiet_NaN()}, true},
+      {"energy_data", "e", {7 * loss}},
+      {"spread", "s", {4 * loss}, true}};
   result.grad_norm = 10 * loss;
   return result;
 }

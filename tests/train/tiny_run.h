@@ -76,7 +76,8 @@ class TinyRun {
         objective_(objective.make()),
         data_(images),
         spec_(make_spec(options_, data_.image_shape())),
-        engine_(engine::make_native_engine(network::Parameters::initialised(spec_, static_cast<uint64_t>(options_.seed)))),
+        engine_(engine::make_native_engine(
+            network::Parameters::initialised(spec_, static_cast<uint64_t>(options_.seed)))),
         preview_(data_, spec_, {}, 0, {}),
         input_{folder, *engine_, data_, preview_, options_, *objective_, false, "blobs", "hash"},
         start_((set_thread_count(1), resume_state(input_))) {}  // tiny layers: threads only wait

@@ -44,7 +44,7 @@ struct Fixture {
 std::string hash_of(const json& resolved) {
   const Fixture f({});
   return options_hash(resolved, f.defaults, f.objectives);
- }
+}
 
 TEST(Presets, GiveThePapersSettings) {
   Fixture cifar({"--preset", "cifar10"});

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "core/error.h"
-#include "network/model_file.h"
 #include "io/safetensors.h"
+#include "network/model_file.h"
 #include "train/tiny_run.h"
 
 namespace mdsm::train {
@@ -32,8 +32,8 @@ struct Outcome {
 };
 
 Outcome outcome(TinyRun& run, const RunFolder& folder) {
-  return {vector_of(run.engine(), engine::StateVector::weights), vector_of(run.engine(), engine::StateVector::ema),
-          curve(folder), read_text(folder.weights())};
+  return {vector_of(run.engine(), engine::StateVector::weights),
+          vector_of(run.engine(), engine::StateVector::ema), curve(folder), read_text(folder.weights())};
 }
 
 Outcome uninterrupted(const TrainOptions& options, const TinyObjective& objective = {}) {
@@ -264,7 +264,8 @@ TEST(Training, ModelFilesHoldWhatLaterCommandsNeed) {
   run.train();
   const network::Model ema = network::load_model(folder.ema());
   EXPECT_TRUE(std::ranges::equal(ema.parameters.values(), vector_of(run.engine(), engine::StateVector::ema)));
-  EXPECT_NE(vector_of(run.engine(), engine::StateVector::ema), vector_of(run.engine(), engine::StateVector::weights));
+  EXPECT_NE(vector_of(run.engine(), engine::StateVector::ema),
+            vector_of(run.engine(), engine::StateVector::weights));
   EXPECT_EQ(ema.info.at("trained").at("step"), 12);
   EXPECT_EQ(ema.info.at("sampling").at("eps"), 0.02);
   EXPECT_EQ(network::load_model(folder.snapshot(6)).info.at("trained").at("step"), 6);

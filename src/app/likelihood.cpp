@@ -115,7 +115,8 @@ LikelihoodOptions completed(LikelihoodOptions options) {
 }  // namespace
 
 LikelihoodResult run_likelihood(const LikelihoodOptions& given, const std::atomic<bool>& stop) {
-  LikelihoodResult result{.options = completed(given)};
+  LikelihoodResult result;
+  result.options = completed(given);
   LikelihoodOptions& options = result.options;
   const eval::AisPlan& plan = options.plan;
   const network::Model model = options.use.load();

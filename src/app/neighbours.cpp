@@ -108,7 +108,10 @@ class Comparison {
   }
 
   SpaceResult result() const {
-    SpaceResult result{.space = space_, .searched_in_double = found_.searched_in_double, .seconds = seconds_};
+    SpaceResult result;
+    result.space = space_;
+    result.searched_in_double = found_.searched_in_double;
+    result.seconds = seconds_;
     const auto lists = static_cast<size_t>(sets_.samples->size() * options_.k);
     result.nearest.assign(found_.list.begin(), found_.list.begin() + static_cast<int64_t>(lists));
     for (eval::Neighbour& neighbour : result.nearest)
@@ -146,12 +149,13 @@ class Comparison {
 };
 
 NeighboursResult described(const NeighboursOptions& options, const Sets& sets, const std::string& seeds) {
-  NeighboursResult result{.k = options.k,
-                          .n_training = sets.training->size(),
-                          .n_samples = sets.samples->size(),
-                          .samples = sets.samples->description(),
-                          .seeds = seeds,
-                          .training = sets.training->description()};
+  NeighboursResult result;
+  result.k = options.k;
+  result.n_training = sets.training->size();
+  result.n_samples = sets.samples->size();
+  result.samples = sets.samples->description();
+  result.seeds = seeds;
+  result.training = sets.training->description();
   if (sets.held_out) result.held_out = sets.held_out->description();
   result.parameters = options.recorded;
   result.out = options.out;

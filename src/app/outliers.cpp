@@ -108,7 +108,8 @@ OutliersOptions completed(OutliersOptions options) {
 }  // namespace
 
 OutliersResult run_outliers(const OutliersOptions& given) {
-  OutliersResult result{.options = completed(given)};
+  OutliersResult result;
+  result.options = completed(given);
   const OutliersOptions& options = result.options;
   const network::Model model = options.use.load();
   const network::Spec& spec = model.parameters.spec();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "eval/betas.h"
 #include "eval/known_z.h"
 #include "eval/likelihood.h"
 #include "temporary_folder.h"

@@ -53,7 +53,12 @@ TEST(Modes, ReadsTheFirstChannelAsTheHighestDigit) {
   const int kinds[2][3] = {{1, 2, 0}, {0, 1, 2}};
   for (int64_t i = 0; i < 2; ++i)
     for (size_t c = 0; c < 3; ++c) draw(kinds[i][c], 0.1f, x.view().image(i).subspan(64 * c, 64));
-  EXPECT_EQ(stacked_modes(classifier, TensorImages(std::move(x), "x")), (std::vector<int>{9 + 6, 3 + 2}));
+  const TensorImages images(std::move(x), "x");
+  EXPECT_EQ(stacked_modes(classifier, images), (std::vector<int>{9 + 6, 3 + 2}));
+  const ModeCount count = count_stacked_modes(classifier, images);
+  EXPECT_EQ(count.modes, 27);
+  EXPECT_EQ(count.covered, 2);
+  EXPECT_EQ(count.counts[15], 1);
   EXPECT_THROW(stacked_modes(classifier, TensorImages(Tensor({2, 1, 8, 8}), "x")), Error);
   EXPECT_THROW(stacked_modes(classifier, TensorImages(Tensor({2, 3, 9, 8}), "x")), Error);
 }

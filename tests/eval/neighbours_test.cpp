@@ -100,6 +100,14 @@ TEST(Neighbours, MemorisationByHand) {
   EXPECT_ERROR(eval::memorisation({}, held_out, 0.5), "no distances");
 }
 
+TEST(Neighbours, AllImagesOneAfterTheOther) {
+  const ListDataset a(random_images(3, 1, 8, 1)), b(random_images(2, 1, 8, 2));
+  const Tensor all = eval::all_images({&a, nullptr, &b});
+  ASSERT_EQ(all.shape(), (Shape{5, 1, 8, 8}));
+  EXPECT_TRUE(std::ranges::equal(all.view().image(2), a.image(2)));
+  EXPECT_TRUE(std::ranges::equal(all.view().image(3), b.image(0)));
+}
+
 TEST(Neighbours, RefusesNonsense) {
   const ListDataset data(random_images(10, 1, 8, 1));
   EXPECT_ERROR(eval::nearest_neighbours(data, random_images(2, 1, 16, 1), 1), "cannot be compared");

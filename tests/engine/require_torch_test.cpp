@@ -1,5 +1,5 @@
-// With MDSM_REQUIRE_TORCH set, a run of this program in which LibTorch took no part is a failure: ctest's engine_torch
-// must not be green because the module was not found and everything was skipped.
+// With MDSM_REQUIRE_TORCH set, a run of this program in which LibTorch took no part is a failure: ctest's
+// engine_torch must not be green because the module was not found and everything was skipped.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -12,7 +12,8 @@
 
 namespace mdsm::app {
 
-// ema-N.safetensors of a run folder in the order of N, and the last state, ema.safetensors. Throws where there is none.
+// ema-N.safetensors of a run folder in the order of N, and the last state, ema.safetensors. Throws where
+// there is none.
 std::vector<fs::path> find_checkpoints(const fs::path& run);
 
 // Null when a stop has ended the work.

@@ -4,7 +4,8 @@ namespace mdsm::app {
 
 void declare_engine_options(OptionSet& options, engine::EngineOptions& engine, int64_t& threads) {
   options.group("Engine");
-  options.add("engine", engine.engine, "native (CPU), torch (LibTorch), or check, which runs both and compares");
+  options.add("engine", engine.engine,
+              "native (CPU), torch (LibTorch), or check, which runs both and compares");
   options.add("device", engine.device, "cpu, or cuda or cuda:K for the torch and check engines")
       .meta("DEVICE");
   options.add("exact", engine.exact,

@@ -14,7 +14,8 @@
 
 namespace mdsm::app {
 
-Evaluate::Evaluate(const EvaluateOptions& options, const eval::Metrics& metrics, const std::atomic<bool>& stop)
+Evaluate::Evaluate(const EvaluateOptions& options, const eval::Metrics& metrics,
+                   const std::atomic<bool>& stop)
     : options_(options),
       metrics_(metrics),
       stop_(stop),
@@ -52,7 +53,8 @@ std::vector<std::string> Evaluate::feature_files() const {
   return files;
 }
 
-eval::FeatureSet Evaluate::extract(const data::Dataset& data, const char* what, const std::string& file_prefix) {
+eval::FeatureSet Evaluate::extract(const data::Dataset& data, const char* what,
+                                   const std::string& file_prefix) {
   Progress progress(what, data.size(), "images");
   eval::FeatureSet set = network_->extract(data, [&](int64_t done) { progress.update(done); });
   Progress::clear_line();
@@ -83,7 +85,8 @@ eval::EvaluationReference Evaluate::reference() {
 // Says before the samples of checkpoints are drawn which measures they are too few for.
 void Evaluate::check_sizes(const eval::EvaluationReference& against) const {
   if (checkpoints_.empty() || !against.set) return;
-  const eval::EvaluationSizes sizes{static_cast<int64_t>(options_.seeds.size()), against.set->n, std::nullopt};
+  const eval::EvaluationSizes sizes{static_cast<int64_t>(options_.seeds.size()), against.set->n,
+                                    std::nullopt};
   for (const auto& [name, why] : metrics_.obstacles(sizes)) log_info("{} is left out: {}", name, why);
 }
 
@@ -102,8 +105,8 @@ EvaluateResult Evaluate::run(const SamplerChoice* sampler) {
 }
 
 void Evaluate::measure_samples(const eval::EvaluationReference& against) {
-  result_.found =
-      metrics_.evaluate(extract(*samples_, "samples", "samples"), against, static_cast<uint64_t>(options_.seed));
+  result_.found = metrics_.evaluate(extract(*samples_, "samples", "samples"), against,
+                                    static_cast<uint64_t>(options_.seed));
 }
 
 // A checkpoint that fails is a row that says so; those before and after it keep their numbers.
@@ -123,7 +126,8 @@ void Evaluate::measure_checkpoints(const eval::EvaluationReference& against, con
       }
       row.found = metrics_.evaluate(extract(*samples, "samples", path.stem().string()), against,
                                     static_cast<uint64_t>(options_.seed));
-      if (const auto rank = row.found.rank(); rank && *rank < lowest) lowest = *rank, result_.best = row.checkpoint;
+      if (const auto rank = row.found.rank(); rank && *rank < lowest)
+        lowest = *rank, result_.best = row.checkpoint;
     } catch (const Error& error) {
       failed = true;
       row.failed = error.what();

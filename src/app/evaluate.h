@@ -1,5 +1,5 @@
-// What `mdsm evaluate` does: measures samples against a data set or its statistics, either one set of samples or those
-// of every saved checkpoint of a run.
+// What `mdsm evaluate` does: measures samples against a data set or its statistics, either one set of samples
+// or those of every saved checkpoint of a run.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ namespace mdsm::app {
 
 struct EvaluateOptions {
   ModelUse use;
-  std::string samples;              // a source of samples, or
-  std::string checkpoints;          // a run folder, whose checkpoints are sampled
-  std::vector<uint64_t> seeds;      // of those samples
-  data::DataOptions data;           // the reference, or
-  std::string statistics;           // its mu and sigma from a file
+  std::string samples;          // a source of samples, or
+  std::string checkpoints;      // a run folder, whose checkpoints are sampled
+  std::vector<uint64_t> seeds;  // of those samples
+  data::DataOptions data;       // the reference, or
+  std::string statistics;       // its mu and sigma from a file
   FeatureChoice features;
   int64_t seed = 0;
-  std::string out;                  // the JSON; empty: nowhere
+  std::string out;  // the JSON; empty: nowhere
   std::string save_statistics, save_features;
   bool force = false;
 };
@@ -54,8 +54,8 @@ struct EvaluateResult {
   int64_t reference_n = 0;
 };
 
-// metrics: with their options set; sampler: for --checkpoints, resolved when the job has found the last of them.
-// A result that is not complete says so; its rows are good.
+// metrics: with their options set; sampler: for --checkpoints, resolved when the job has found the last of
+// them. A result that is not complete says so; its rows are good.
 class Evaluate {
  public:
   Evaluate(const EvaluateOptions& options, const eval::Metrics& metrics, const std::atomic<bool>& stop);

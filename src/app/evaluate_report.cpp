@@ -63,10 +63,10 @@ json to_json(const EvaluateResult& result) {
               {"complete", result.complete}};
   }
   values["features"] = result.features;
-  values["reference"] = result.statistics.empty() ? json{{"from", result.reference_from},
-                                                         {"n", result.reference_n},
-                                                         {"split", result.reference_part}}
-                                                  : json{{"statistics", result.statistics}};
+  values["reference"] =
+      result.statistics.empty()
+          ? json{{"from", result.reference_from}, {"n", result.reference_n}, {"split", result.reference_part}}
+          : json{{"statistics", result.statistics}};
   return values;
 }
 
@@ -78,8 +78,8 @@ void print(const EvaluateResult& result, const eval::Metrics& metrics) {
     print_checkpoints(result, metrics);
   }
   const eval::FeatureDescription& network = result.features;
-  fmt::print("features        {} ({}), {} dimensions, values {}, resize {}\n", network.file, to_string(network.kind),
-             network.dimensions, network.values, network.resize);
+  fmt::print("features        {} ({}), {} dimensions, values {}, resize {}\n", network.file,
+             to_string(network.kind), network.dimensions, network.values, network.resize);
   fmt::print("reference       {}\n", result.statistics.empty() ? result.reference_from : result.statistics);
   fmt::print("samples         {}{}\n",
              result.found ? result.samples_from : fmt::format("{} of each", result.samples_n),

@@ -37,8 +37,8 @@ void print_annealing(const LikelihoodResult& result) {
 
 void print_bound(const char* title, const char* sign, const eval::LogZ& z, double acceptance) {
   fmt::print("{:<12} log Z {} {} (mean of log w); log of the mean {}, ESS {:.1f} of {}; acceptance {:.2f}\n",
-             title, sign, eval::with_error(z.bound, z.bound_error, 2), eval::with_error(z.estimate, z.estimate_error, 2),
-             z.ess, z.n, acceptance);
+             title, sign, eval::with_error(z.bound, z.bound_error, 2),
+             eval::with_error(z.estimate, z.estimate_error, 2), z.ess, z.n, acceptance);
 }
 
 void print_bounds(const LikelihoodResult& result) {
@@ -57,7 +57,8 @@ void print_bounds(const LikelihoodResult& result) {
 
 void print_side(const char* title, const eval::LogLikelihood& p, const std::string& how) {
   fmt::print("{:<12} {} nats an image; bits/dim {} in [0,1], {:.4f} in [0,255] ({})\n", title,
-             eval::with_error(p.nats, p.error, 2), eval::with_error(p.bits.unit, p.bits_error, 4), p.bits.byte, how);
+             eval::with_error(p.nats, p.error, 2), eval::with_error(p.bits.unit, p.bits_error, 4),
+             p.bits.byte, how);
 }
 
 void print_sides(const eval::Likelihood& found) {
@@ -94,8 +95,8 @@ void print(const LikelihoodResult& result) {
   print_annealing(result);
   print_bounds(result);
   if (found.energy)
-    fmt::print("energy       {}, mean of {} images\n", eval::with_error(found.energy->mean, found.energy->error, 2),
-               found.energy->n);
+    fmt::print("energy       {}, mean of {} images\n",
+               eval::with_error(found.energy->mean, found.energy->error, 2), found.energy->n);
   print_sides(found);
   fmt::print("bits/dim     {} dimensions; {}\nwritten      {}\n", found.dimensions, kConvention,
              (fs::path(result.options.out) / "likelihood.json").string());

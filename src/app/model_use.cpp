@@ -3,12 +3,12 @@
 #include <cstdio>
 
 #include "app/engine_options.h"
-#include "core/hash.h"
 #include "app/version.h"
 #include "core/error.h"
+#include "core/hash.h"
+#include "core/memory.h"
 #include "core/threads.h"
 #include "network/bundled.h"
-#include "core/memory.h"
 
 namespace mdsm::app {
 
@@ -38,7 +38,8 @@ network::Model ModelUse::load() const {
   return network::load_model(model);
 }
 
-std::unique_ptr<engine::TrainableEnergy> ModelUse::make(const network::Model& loaded, int64_t largest_batch) const {
+std::unique_ptr<engine::TrainableEnergy> ModelUse::make(const network::Model& loaded,
+                                                        int64_t largest_batch) const {
   set_thread_count(static_cast<int>(threads));
   const network::Spec& spec = loaded.parameters.spec();
   if (const auto memory = engine::memory_need(engine, spec, largest_batch)) {

@@ -20,7 +20,7 @@ struct ModelUse {
 
   void declare_model(OptionSet& options);
   void declare_engine(OptionSet& options);  // with --batch
-  network::Model load() const;                       // a clear error without --model
+  network::Model load() const;              // a clear error without --model
   // Sets the threads and makes the engine; refuses a batch that does not fit the memory.
   std::unique_ptr<engine::TrainableEnergy> make(const network::Model& loaded, int64_t largest_batch) const;
 };

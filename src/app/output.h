@@ -20,6 +20,6 @@ void check_folder_of(const fs::path& path);
 // JSON to a file; file names in it that are no UTF-8 do not stop it.
 void write_json(const fs::path& path, const nlohmann::json& values, int indent = 1);
 
-std::string grouped(int64_t number);   // "1 234 567"
+std::string grouped(int64_t number);  // "1 234 567"
 
 }  // namespace mdsm::app

@@ -39,7 +39,9 @@ ChooseSampling chosen_sampling(SamplerChoice& choice, OptionSet& options) {
     const sample::Sampler& sampler = choice.sampler();
     PictureSampling chosen;
     chosen.parameters = choice.parameters();
-    chosen.start = [&](const Shape& image, std::span<const uint64_t> seeds) { return sampler.start(image, seeds); };
+    chosen.start = [&](const Shape& image, std::span<const uint64_t> seeds) {
+      return sampler.start(image, seeds);
+    };
     if (const auto* annealed = dynamic_cast<const sample::AnnealedSampler*>(&sampler)) {
       chosen.method = InpaintMethod::annealed;
       chosen.temperatures = annealed->temperatures();

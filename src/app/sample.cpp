@@ -41,7 +41,8 @@ class SampleJob {
         stop_(stop),
         parameters_(parameters_of(options, model, sampler)),
         store_(options.out, parameters_, options.resume, options.force),
-        model_(options.use.make(model, std::min(options.use.batch, static_cast<int64_t>(options.seeds.size())))),
+        model_(
+            options.use.make(model, std::min(options.use.batch, static_cast<int64_t>(options.seeds.size())))),
         trajectory_(*model_, first_of(options.seeds, kTrajectories)) {}
 
   SampleResult run();
@@ -159,8 +160,8 @@ void SampleJob::write_pictures(const report::SampleSet& set, const SampleSummary
   const auto square = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(shown))));
   const std::span<const uint64_t> on_grid(set.seeds.data(), static_cast<size_t>(shown));
   image::write_png(out / "grid.png",
-                   image::grid(set.x.view().images(0, shown), options_.columns > 0 ? options_.columns : square,
-                               options_.scale),
+                   image::grid(set.x.view().images(0, shown),
+                               options_.columns > 0 ? options_.columns : square, options_.scale),
                    picture_text(parameters_, {{"Seeds", seeds_text(on_grid)}}));
   write_file(out / "trace.svg", report::trace_plot(set, fmt::format("{}: {} samples", summary.sampler, n)));
   if (summary.cooling)
@@ -176,7 +177,8 @@ void SampleJob::write_pictures(const report::SampleSet& set, const SampleSummary
   make_folder(out / "images");
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t seed = set.seeds[static_cast<size_t>(i)];
-    image::write_png(out / "images" / fmt::format("{:06}.png", seed), image::to_image(set.x.view().images(i, 1)),
+    image::write_png(out / "images" / fmt::format("{:06}.png", seed),
+                     image::to_image(set.x.view().images(i, 1)),
                      picture_text(parameters_, {{"Seeds", std::to_string(seed)}}));
   }
 }
@@ -198,8 +200,8 @@ SampleResult SampleJob::run() {
 
 }  // namespace
 
-SampleResult run_sample(const SampleOptions& options, const network::Model& model, const SamplerChoice& sampler,
-                        const std::atomic<bool>& stop) {
+SampleResult run_sample(const SampleOptions& options, const network::Model& model,
+                        const SamplerChoice& sampler, const std::atomic<bool>& stop) {
   return SampleJob(options, model, sampler, stop).run();
 }
 
@@ -251,8 +253,8 @@ void print(const SampleResult& result) {
   if (s.acceptance) fmt::print("acceptance   {:.3f}, step size {:.4g}\n", *s.acceptance, *s.step_size);
   if (s.chains) {
     const auto number = [](double value) { return std::isfinite(value) ? value : NAN; };
-    fmt::print("R-hat        {:.4f} (energy, {} draws a chain)\nESS          {:.1f}\n", number(s.chains->r_hat),
-               s.chains->draws, number(s.chains->ess));
+    fmt::print("R-hat        {:.4f} (energy, {} draws a chain)\nESS          {:.1f}\n",
+               number(s.chains->r_hat), s.chains->draws, number(s.chains->ess));
   }
   if (result.drawn > 0)
     fmt::print("time         {}, {:.3g} images/s\n", duration_text(result.seconds),

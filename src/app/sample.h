@@ -1,5 +1,5 @@
-// What `mdsm sample` does: draws images from a model in batches, each kept as soon as it is finished, and writes the
-// folder of samples with its pictures.
+// What `mdsm sample` does: draws images from a model in batches, each kept as soon as it is finished, and
+// writes the folder of samples with its pictures.
 #pragma once
 
 #include <atomic>
@@ -30,11 +30,11 @@ struct SampleSummary {
   int64_t n = 0;
   std::string seeds, sampler;
   int64_t steps = 0, evaluations = 0;
-  double energy = 0, noise_level = 0;                // means
-  std::optional<double> acceptance, step_size;       // mala, hmc
-  std::optional<report::EnergyFit> cooling;          // annealed
-  double half_pixels = 0;                            // the slope that it should have
-  std::optional<sample::ChainDiagnostics> chains;    // at one temperature
+  double energy = 0, noise_level = 0;              // means
+  std::optional<double> acceptance, step_size;     // mala, hmc
+  std::optional<report::EnergyFit> cooling;        // annealed
+  double half_pixels = 0;                          // the slope that it should have
+  std::optional<sample::ChainDiagnostics> chains;  // at one temperature
   double evaluations_per_sample() const { return static_cast<double>(evaluations) / static_cast<double>(n); }
 };
 nlohmann::json to_json(const SampleSummary& summary);
@@ -47,8 +47,8 @@ struct SampleResult {
 };
 
 // sampler: resolved for the model. Throws where a stop ended it; what was drawn is kept.
-SampleResult run_sample(const SampleOptions& options, const network::Model& model, const SamplerChoice& sampler,
-                        const std::atomic<bool>& stop);
+SampleResult run_sample(const SampleOptions& options, const network::Model& model,
+                        const SamplerChoice& sampler, const std::atomic<bool>& stop);
 nlohmann::json to_json(const SampleResult& result);
 void print(const SampleResult& result);
 

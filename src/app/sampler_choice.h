@@ -1,5 +1,6 @@
-// --sampler and the options of the samplers offered, shared by the commands that sample: a row of sample/registry.h by
-// its name. An option that the chosen sampler has no use for is refused instead of ignored.
+// --sampler and the options of the samplers offered, shared by the commands that sample: a row of
+// sample/registry.h by its name. An option that the chosen sampler has no use for is refused instead of
+// ignored.
 #pragma once
 
 #include <memory>

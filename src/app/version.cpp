@@ -56,7 +56,7 @@ std::string jpeg_version() {
 
 std::string engines() {
   return engine::torch_module_present() ? "native, torch (module installed), check"
-                                : "native; torch and check not built";
+                                        : "native; torch and check not built";
 }
 
 std::string libraries() {

@@ -21,8 +21,8 @@ const char* to_string(Task task) { return task == Task::training ? "training" : 
 
 std::string text(const Configuration& config) {
   const network::Spec& spec = config.spec;
-  return fmt::format("{} width {}, {} images {}x{}x{}{}", mdsm::to_string(spec.network), spec.width, config.batch,
-                     spec.channels, spec.size, spec.size,
+  return fmt::format("{} width {}, {} images {}x{}x{}{}", mdsm::to_string(spec.network), spec.width,
+                     config.batch, spec.channels, spec.size, spec.size,
                      spec.head == network::Head::quadratic ? "" : ", linear head");
 }
 

@@ -5,9 +5,9 @@
 
 #include "bench/problem.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/threads.h"
 #include "engine/registry/registry.h"
-#include "core/memory.h"
 
 namespace mdsm::bench {
 namespace {

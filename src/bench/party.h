@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/child_process.h"
 #include "bench/configuration.h"
+#include "core/child_process.h"
 #include "core/files.h"
 
 namespace mdsm::bench {

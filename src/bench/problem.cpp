@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "io/npy.h"
 #include "core/random.h"
+#include "io/npy.h"
 #include "train/noise.h"
 
 namespace mdsm::bench {

@@ -20,7 +20,8 @@ json to_json(const std::optional<Timing>& timing) { return timing ? to_json(*tim
 
 json to_json(const Verification& v) {
   json differences = json::object();
-  for (const engine::Difference& d : v.differences) differences[d.what] = d.relative;  // null where not finite
+  for (const engine::Difference& d : v.differences)
+    differences[d.what] = d.relative;  // null where not finite
   return {{"configuration", to_json(v.config)},
           {"kernels", v.kernels},
           {"reference", v.reference},

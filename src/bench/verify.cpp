@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kSmallBatch = 8;
 
 engine::Difference compare(const std::string& what, const std::vector<float>& tested,
-                   const std::vector<float>& reference) {
+                           const std::vector<float>& reference) {
   engine::Difference difference{what, 0, kVerifyTolerance, ""};
   double squares = 0, scale = 0, largest = -1;
   for (size_t i = 0; i < tested.size(); ++i) {
@@ -83,7 +83,7 @@ bool Verification::ok() const {
 }
 
 std::vector<engine::Difference> compare_folders(const fs::path& tested, const fs::path& reference,
-                                        const Configuration& config) {
+                                                const Configuration& config) {
   const std::pair<const char*, int64_t> vectors[] = {{"energy", config.batch},
                                                      {"grad_x", config.spec.input(config.batch).count()},
                                                      {"residual", config.batch},

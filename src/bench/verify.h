@@ -24,7 +24,7 @@ struct Verification {
 
 // Relative error of what two sides wrote to their folders.
 std::vector<engine::Difference> compare_folders(const fs::path& tested, const fs::path& reference,
-                                        const Configuration& config);
+                                                const Configuration& config);
 
 // Our side with every instruction set this CPU has, on at most 8 images, then with the one in use on the
 // whole batch (by the direct path too), each against the peer or, without one,

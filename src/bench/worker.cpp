@@ -25,7 +25,8 @@ int64_t peak_memory() {
 
 NativeSteps make_steps(const json& request) {
   set_thread_count(request.at("threads").get<int>());
-  Configuration config{network::spec_from_json(request, "benchmark request"), request.at("batch").get<int64_t>()};
+  Configuration config{network::spec_from_json(request, "benchmark request"),
+                       request.at("batch").get<int64_t>()};
   StepNumbers numbers{request.at("lr").get<double>(), request.at("ema").get<double>(),
                       request.at("eps").get<double>(), request.at("seed").get<uint64_t>(),
                       request.at("exact").get<bool>()};

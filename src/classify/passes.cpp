@@ -14,13 +14,15 @@ namespace {
 void dense(const float* weight, const float* bias, const float* in, int64_t n, int64_t inputs,
            int64_t outputs, float* out) {
   for (int64_t i = 0; i < n; ++i) std::copy_n(bias, outputs, out + i * outputs);
-  linalg::multiply(n, outputs, inputs, {in, inputs}, {weight, inputs, linalg::Op::transposed}, out, outputs, true);
+  linalg::multiply(n, outputs, inputs, {in, inputs}, {weight, inputs, linalg::Op::transposed}, out, outputs,
+                   true);
 }
 
 // Adds to the gradients of weight and bias; d_in (n, inputs) is overwritten.
 void dense_back(const float* weight, const float* in, const float* d_out, int64_t n, int64_t inputs,
                 int64_t outputs, float* d_weight, float* d_bias, float* d_in) {
-  linalg::multiply(outputs, inputs, n, {d_out, outputs, linalg::Op::transposed}, {in, inputs}, d_weight, inputs, true);
+  linalg::multiply(outputs, inputs, n, {d_out, outputs, linalg::Op::transposed}, {in, inputs}, d_weight,
+                   inputs, true);
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < outputs; ++j) d_bias[j] += d_out[i * outputs + j];
   linalg::multiply(n, inputs, outputs, {d_out, outputs}, {weight, inputs}, d_in, inputs);
@@ -65,13 +67,13 @@ void ClassifierGroup::convolve_back(Stage& stage, const float* weights, int64_t 
                       stage.out, stage.h, stage.w, d_before_.data());
   relu_back(before, {d_before_.data(), as_size(stage.out * area)});
   classify::unfold(input, stage.in, stage.h, stage.w, columns_.data());
-  linalg::multiply(stage.out, k, area, {d_before_.data(), area}, {columns_.data(), area, linalg::Op::transposed},
-           gradient + stage.weight, k, true);
+  linalg::multiply(stage.out, k, area, {d_before_.data(), area},
+                   {columns_.data(), area, linalg::Op::transposed}, gradient + stage.weight, k, true);
   for (int64_t c = 0; c < stage.out; ++c)
     for (int64_t p = 0; p < area; ++p) gradient[stage.bias + c] += d_before_[as_size(c * area + p)];
   if (!to_input) return;
-  linalg::multiply(k, area, stage.out, {weights + stage.weight, k, linalg::Op::transposed}, {d_before_.data(), area},
-           d_columns_.data(), area);
+  linalg::multiply(k, area, stage.out, {weights + stage.weight, k, linalg::Op::transposed},
+                   {d_before_.data(), area}, d_columns_.data(), area);
   classify::fold(d_columns_.data(), stage.in, stage.h, stage.w, input);
 }
 

@@ -58,12 +58,14 @@ void Evaluate::declare(OptionSet& options) {
       .meta("SOURCE");
   declare_checkpoints(options);
   data::declare_data_options(options, evaluate_.data, {.random_limit = true, .apart = true});
-  options.add("statistics", evaluate_.statistics, "FID against the mu and sigma of this file instead of --data")
+  options
+      .add("statistics", evaluate_.statistics, "FID against the mu and sigma of this file instead of --data")
       .meta("FILE.npz");
   evaluate_.features.declare(options, "the one of --data");
   options.group("Measures");
   metrics_.declare(options);
-  options.add("seed", evaluate_.seed, "of all that is random: data, subsets of KID, images of precision").range(0);
+  options.add("seed", evaluate_.seed, "of all that is random: data, subsets of KID, images of precision")
+      .range(0);
   evaluate_.use.declare_engine(options);
   options.group("Output");
   options.add("out", evaluate_.out, "also write the JSON to a file").meta("FILE.json");
@@ -97,9 +99,11 @@ void Evaluate::check(const OptionSet& options) const {
   refuse({"split", "limit", "crop", "resize"}, evaluate_.statistics.empty(),
          "without --data; it is not for the samples");
   refuse({"engine", "exact"}, of_run, "without --checkpoints, which runs a model");
-  refuse({"device", "batch"}, of_run || !evaluate_.features.script.empty(), "without --checkpoints or --features");
+  refuse({"device", "batch"}, of_run || !evaluate_.features.script.empty(),
+         "without --checkpoints or --features");
   if (of_run && evaluate_.data.colour == data::Colour::apart)
-    fail_usage("draw samples with mdsm sample and give them as --samples", "--colour apart with --checkpoints");
+    fail_usage("draw samples with mdsm sample and give them as --samples",
+               "--colour apart with --checkpoints");
   evaluate_.features.check();
   if (!evaluate_.statistics.empty() && !evaluate_.save_statistics.empty())
     fail_usage("leave one out", "--save-statistics of what --statistics has read");

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "app/version.h"
 #include "cli/command.h"
 #include "cli/program.h"
-#include "app/version.h"
 #include "core/error.h"
 #include "core/progress.h"
 

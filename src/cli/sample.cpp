@@ -22,7 +22,8 @@ class Sample : public Command {
     sampler_.declare(options, sample::samplers().names());
     sample_.use.declare_engine(options);
     options.group("Output");
-    options.add("out", sample_.out, "folder for grid.png, samples.npy, samples.json, trace.svg").meta("FOLDER");
+    options.add("out", sample_.out, "folder for grid.png, samples.npy, samples.json, trace.svg")
+        .meta("FOLDER");
     options.add("each", sample_.each, "also every sample as a PNG of its own, images/SEED.png");
     options.add("trajectory", sample_.trajectory,
                 "also the way of the first 8: trajectory.png (noisy row, denoised row) and animation.png");

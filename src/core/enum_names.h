@@ -27,7 +27,9 @@ constexpr std::array<EnumName<E>, n> names_of(const EnumName<E> (&list)[n]) {
 }
 
 template <class E>
-concept NamedEnum = requires(E value) { enum_names(value).begin()->name; };
+concept NamedEnum = requires(E value) {
+  enum_names(value).begin()->name;
+};
 
 template <NamedEnum E>
 constexpr const char* to_string(E value) {

@@ -213,7 +213,8 @@ std::string Option::constraint_text() const {
   return "";
 }
 
-// "fast: so; ode: otherwise"; the names are left out where all alternatives have the option and mean the same.
+// "fast: so; ode: otherwise"; the names are left out where all alternatives have the option and mean the
+// same.
 std::string Option::help_text(const std::vector<std::string>& all) const {
   std::vector<std::pair<std::string, std::vector<std::string>>> meanings;
   for (const Use& use : uses_) {

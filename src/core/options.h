@@ -9,9 +9,9 @@
 // A variable may be a bool, a number, text, a list of text, or an enum with names (core/enum_names.h).
 //
 // Where one option chooses between alternatives that have options of their own (--sampler, --objective), each
-// alternative declares its own between alternative() and common(). Several may declare the same name, each with
-// its own variable, default and meaning; help tells whose is what, and choose() refuses what was given for
-// another alternative.
+// alternative declares its own between alternative() and common(). Several may declare the same name, each
+// with its own variable, default and meaning; help tells whose is what, and choose() refuses what was given
+// for another alternative.
 //
 // The set keeps pointers to the variables it was given; they must outlive it.
 #pragma once

@@ -1,5 +1,6 @@
-// A table of named rows that a program can add to: samplers, objectives, data sources, metrics. What ships stands in
-// one list in one source file of its folder; a program of one's own calls add() before it uses the table.
+// A table of named rows that a program can add to: samplers, objectives, data sources, metrics. What ships
+// stands in one list in one source file of its folder; a program of one's own calls add() before it uses the
+// table.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +34,8 @@ class Registry {
   // Throws a usage error that lists the names.
   const Row& at(std::string_view name) const {
     if (const Row* row = find(name)) return *row;
-    fail_usage(fmt::format("choose one of {}", fmt::join(names(), ", ")), "{} '{}' does not exist", what_, name);
+    fail_usage(fmt::format("choose one of {}", fmt::join(names(), ", ")), "{} '{}' does not exist", what_,
+               name);
   }
 
   std::vector<std::string> names() const {

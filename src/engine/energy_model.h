@@ -1,10 +1,10 @@
 // What can be sampled, integrated and scored: an energy of images, its gradient, the shape of the images and
-// sigma0. Samplers, restoration, annealed importance sampling and outlier scores know this header and nothing of
-// networks; a formula is as good an energy as a network (tests/sample/analytic_energy.h).
+// sigma0. Samplers, restoration, annealed importance sampling and outlier scores know this header and nothing
+// of networks; a formula is as good an energy as a network (tests/sample/analytic_energy.h).
 //
-// Conventions: images are float32 N,C,H,W; grad_x is +dE/dx (the score is its negative); any batch size. A model
-// keeps buffers of its own and is used by one thread at a time; different models may run side by side. Public
-// methods check shapes and finiteness of what they are given and call the private *_impl.
+// Conventions: images are float32 N,C,H,W; grad_x is +dE/dx (the score is its negative); any batch size. A
+// model keeps buffers of its own and is used by one thread at a time; different models may run side by side.
+// Public methods check shapes and finiteness of what they are given and call the private *_impl.
 #pragma once
 
 #include <span>
@@ -21,9 +21,9 @@ class EnergyModel {
   EnergyModel(const EnergyModel&) = delete;
   EnergyModel& operator=(const EnergyModel&) = delete;
 
-  const Shape& image_shape() const { return image_; }              // n = 1
-  Shape images(int64_t n) const { return image_.with_n(n); }       // of a batch
-  double sigma0() const { return sigma0_; }  // x - sigma0² grad_x is the denoised image
+  const Shape& image_shape() const { return image_; }         // n = 1
+  Shape images(int64_t n) const { return image_.with_n(n); }  // of a batch
+  double sigma0() const { return sigma0_; }                   // x - sigma0² grad_x is the denoised image
 
   // energy: (N)
   void energy(ConstTensorView x, std::span<float> energy);

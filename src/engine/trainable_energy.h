@@ -1,7 +1,7 @@
-// What can be trained: an energy that is a network, with the gradients of objectives by its parameters, Adam, and
-// its state as flat vectors. Trainer, checkpoints and sums over processes know this header. Implementations:
-// native (CPU, oneDNN and own kernels), torch (LibTorch, a module loaded when asked for), check (runs two and
-// compares). registry/registry.h makes them by name and says how much memory they need.
+// What can be trained: an energy that is a network, with the gradients of objectives by its parameters, Adam,
+// and its state as flat vectors. Trainer, checkpoints and sums over processes know this header.
+// Implementations: native (CPU, oneDNN and own kernels), torch (LibTorch, a module loaded when asked for),
+// check (runs two and compares). registry/registry.h makes them by name and says how much memory they need.
 #pragma once
 
 #include <span>
@@ -24,8 +24,8 @@ struct AdamStep {
 // Flat vectors of parameter_count() values that an engine holds on its device.
 enum class StateVector { weights, ema, adam_m, adam_v, gradient };
 
-// Bytes that an engine needs: once for the parameters (weights, optimiser state, reordered copies), and of working
-// memory for a call on a batch.
+// Bytes that an engine needs: once for the parameters (weights, optimiser state, reordered copies), and of
+// working memory for a call on a batch.
 struct MemoryNeed {
   size_t parameters = 0;
   size_t energy = 0, gradient = 0, training = 0;

@@ -25,8 +25,8 @@ struct Energies {
 void check_fits(const Shape& wanted, const data::Dataset& data);
 
 // `done` is told the number of images finished after every batch; it may be empty.
-Energies compute_energies(engine::EnergyModel& engine, const data::Dataset& data, const EnergyOptions& options,
-                          const std::function<void(int64_t)>& done = {});
+Energies compute_energies(engine::EnergyModel& engine, const data::Dataset& data,
+                          const EnergyOptions& options, const std::function<void(int64_t)>& done = {});
 
 struct Summary {
   int64_t n = 0;

@@ -1,7 +1,7 @@
-// Measures of samples against a reference, as rows of a table: FID, Inception score, class shares, KID, precision and
-// recall. To add one: one source file with a class like those of metric_*.cpp, and one row in metrics.cpp (or
-// metrics().add() in a program of one's own); its options, its line of text, its JSON and its columns of the table of
-// checkpoints follow.
+// Measures of samples against a reference, as rows of a table: FID, Inception score, class shares, KID,
+// precision and recall. To add one: one source file with a class like those of metric_*.cpp, and one row in
+// metrics.cpp (or metrics().add() in a program of one's own); its options, its line of text, its JSON and its
+// columns of the table of checkpoints follow.
 #pragma once
 
 #include <functional>
@@ -54,8 +54,8 @@ class Metric {
   virtual void declare(OptionSet& /*options*/) {}
   // Why it cannot be computed; nothing where it can. An empty reason goes without saying.
   virtual std::optional<std::string> obstacle(const EvaluationSizes& /*sizes*/) const { return std::nullopt; }
-  virtual std::unique_ptr<MetricValue> compute(const FeatureSet& samples, const EvaluationReference& reference,
-                                               uint64_t seed) const = 0;
+  virtual std::unique_ptr<MetricValue> compute(const FeatureSet& samples,
+                                               const EvaluationReference& reference, uint64_t seed) const = 0;
   virtual std::vector<Column> columns() const { return {}; }  // of the table of checkpoints
 };
 

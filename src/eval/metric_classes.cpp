@@ -47,9 +47,10 @@ struct ClassesValue : MetricValue {
                        std::count_if(shares.begin(), shares.end(), [](double share) { return share > 0; }),
                        shares.size(), 100 * *most, most - shares.begin(), 100 * *least,
                        least - shares.begin()) +
-           fmt::format("low confidence  {:.1f} % of the samples have no class of probability {:g}{}\n",
-                       100 * samples.doubtful, kSure,
-                       reference ? fmt::format(", {:.1f} % of the reference", 100 * reference->doubtful) : "");
+           fmt::format(
+               "low confidence  {:.1f} % of the samples have no class of probability {:g}{}\n",
+               100 * samples.doubtful, kSure,
+               reference ? fmt::format(", {:.1f} % of the reference", 100 * reference->doubtful) : "");
   }
 };
 

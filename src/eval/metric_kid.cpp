@@ -36,8 +36,7 @@ class Kid : public Metric {
  public:
   void declare(OptionSet& options) override {
     options.add("kid-subsets", subsets_, "subsets of KID").range(1, 100000);
-    options
-        .add("kid-size", size_, "images in each; 0 = 1000, or half of the smaller set where that is less")
+    options.add("kid-size", size_, "images in each; 0 = 1000, or half of the smaller set where that is less")
         .range(0, 100000);
   }
   std::optional<std::string> obstacle(const EvaluationSizes& sizes) const override {

@@ -30,17 +30,18 @@ struct PrecisionValue : MetricValue {
   uint64_t seed = 0;
 
   nlohmann::json to_json() const override {
-    return {{"precision", found.precision},
-            {"precision_standard_error", found.precision_error},
-            {"recall", found.recall},
-            {"recall_standard_error", found.recall_error},
-            {"k", found.k},
-            {"n", found.generated},
-            {"n_reference", found.real},
-            {"seed", seed},
-            {"convention",
-             "balls to the k-th neighbour, binomial standard errors; images beyond the most that are used are "
-             "left out at random"}};
+    return {
+        {"precision", found.precision},
+        {"precision_standard_error", found.precision_error},
+        {"recall", found.recall},
+        {"recall_standard_error", found.recall_error},
+        {"k", found.k},
+        {"n", found.generated},
+        {"n_reference", found.real},
+        {"seed", seed},
+        {"convention",
+         "balls to the k-th neighbour, binomial standard errors; images beyond the most that are used are "
+         "left out at random"}};
   }
   std::string text() const override {
     return fmt::format("precision       {}, recall {}    k {}, n {}, reference n {}, seed {}\n", precision(),

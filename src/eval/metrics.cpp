@@ -21,7 +21,9 @@ Registry<MetricRow>& metrics() {
 }
 
 nlohmann::json estimate_json(const Estimate& found) {
-  const auto number = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); };
+  const auto number = [](double value) {
+    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
+  };
   return {{"value", number(found.value)},
           {"standard_error", number(found.standard_error)},
           {"standard_deviation", number(found.deviation)}};
@@ -38,7 +40,8 @@ void Metrics::declare(OptionSet& options) {
 std::vector<std::pair<std::string, std::string>> Metrics::obstacles(const EvaluationSizes& sizes) const {
   std::vector<std::pair<std::string, std::string>> found;
   for (const auto& [name, metric] : all_)
-    if (const auto reason = metric->obstacle(sizes); reason && !reason->empty()) found.emplace_back(name, *reason);
+    if (const auto reason = metric->obstacle(sizes); reason && !reason->empty())
+      found.emplace_back(name, *reason);
   return found;
 }
 

@@ -58,7 +58,8 @@ FeatureStatistics statistics_of(const FeatureSet& set) {
   for (int64_t i = 0; i < set.n; ++i)
     for (int64_t j = 0; j < d; ++j) x[static_cast<size_t>(i * d + j)] -= found.mu[static_cast<size_t>(j)];
   found.sigma.resize(static_cast<size_t>(d * d));
-  linalg::parallel_multiply(d, d, set.n, {x.data(), d, linalg::Op::transposed}, {x.data(), d}, found.sigma.data(), d);
+  linalg::parallel_multiply(d, d, set.n, {x.data(), d, linalg::Op::transposed}, {x.data(), d},
+                            found.sigma.data(), d);
   for (double& value : found.sigma) value /= static_cast<double>(set.n - 1);
   return found;
 }
@@ -114,7 +115,8 @@ linalg::Matrix rows_of(const FeatureSet& set, std::span<const uint32_t> chosen) 
 // Sum of the kernel over all pairs of rows; without those of a row with itself when x and y are the same.
 double kernel_sum(const linalg::Matrix& x, const linalg::Matrix& y, int64_t n, int64_t d, bool same) {
   linalg::Matrix products(static_cast<size_t>(n * n));
-  linalg::parallel_multiply(n, n, d, {x.data(), d}, {y.data(), d, linalg::Op::transposed}, products.data(), n);
+  linalg::parallel_multiply(n, n, d, {x.data(), d}, {y.data(), d, linalg::Op::transposed}, products.data(),
+                            n);
   double sum = 0;
   for (int64_t i = 0; i < n; ++i) {
     double row = 0;

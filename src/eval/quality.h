@@ -14,7 +14,7 @@ namespace mdsm::eval {
 struct FeatureStatistics {
   int64_t n = 0;           // images; 0 where a file does not say
   std::vector<double> mu;  // (d)
-  linalg::Matrix sigma;            // (d x d), divided by n - 1
+  linalg::Matrix sigma;    // (d x d), divided by n - 1
 
   int64_t dimensions() const { return static_cast<int64_t>(mu.size()); }
 };

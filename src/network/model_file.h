@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
-#include "network/parameters.h"
 #include "io/safetensors.h"
+#include "network/parameters.h"
 
 namespace mdsm::network {
 

@@ -47,7 +47,8 @@ std::optional<io::ElementType> storage_type(const std::string& global) {
 }
 
 // ("storage", class, key, device, count[, None or (key, first, length)]); the last only in the older format.
-Storage parse_storage(const io::PickleDocument& document, const io::PickleValue& value, const std::string& where) {
+Storage parse_storage(const io::PickleDocument& document, const io::PickleValue& value,
+                      const std::string& where) {
   const auto item = [&](size_t i) -> const io::PickleValue& { return document.item(value, i); };
   if (value.kind != Kind::storage || value.items.size() < 5 || value.items.size() > 6 ||
       item(0).text != "storage" || item(1).kind != Kind::global || item(2).kind != Kind::text ||
@@ -152,8 +153,8 @@ std::vector<float> gather(const TensorLayout& layout, io::ElementType type, cons
   return values;
 }
 
-StateTensor parse_tensor(const io::PickleDocument& document, const io::PickleValue& call, const StorageData& data,
-                         const std::string& where) {
+StateTensor parse_tensor(const io::PickleDocument& document, const io::PickleValue& call,
+                         const StorageData& data, const std::string& where) {
   if (call.items.size() < 4 || document.item(call, 1).kind != Kind::integer)
     fail(kDamaged, "{}: a tensor with too few properties", where);
   const Storage storage = parse_storage(document, document.item(call, 0), where);

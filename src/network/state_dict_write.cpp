@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "network/state_dict.h"
 #include "io/zip.h"
+#include "network/state_dict.h"
 
 namespace mdsm::network {
 namespace {

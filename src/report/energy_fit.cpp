@@ -85,23 +85,23 @@ std::optional<EnergyFit> fit_energy(const SampleSet& set) {
 std::string energy_plot(const SampleSet& set, const EnergyFit& fit, const std::string& title) {
   Points all = cooling(set, 0);
   plot::PlotSeries measured{.label = "mean energy of the samples, less that at the end",
-                      .x = all.t,
-                      .y = all.energy,
-                      .colour = "#1f5fa8",
-                      .low = {},
-                      .high = {}};
+                            .x = all.t,
+                            .y = all.energy,
+                            .colour = "#1f5fa8",
+                            .low = {},
+                            .high = {}};
   for (double& value : measured.y) value -= all.end;
   const auto half = static_cast<double>(set.x.shape().per_image()) / 2;
   plot::PlotSeries expected{.label = fmt::format("pixels/2 = {} for each unit of T", half),
-                      .x = {fit.low, fit.high},
-                      .y = {half * fit.low, half * fit.high},
-                      .colour = "#b03a2e",
-                      .low = {},
-                      .high = {}};
+                            .x = {fit.low, fit.high},
+                            .y = {half * fit.low, half * fit.high},
+                            .colour = "#b03a2e",
+                            .low = {},
+                            .high = {}};
   return plot::svg({.title = title,
-              .x_label = "temperature T",
-              .panels = {{"energy", true, {measured, expected}, plot::Corner::upper_left}},
-              .log_x = true});
+                    .x_label = "temperature T",
+                    .panels = {{"energy", true, {measured, expected}, plot::Corner::upper_left}},
+                    .log_x = true});
 }
 
 }  // namespace mdsm::report

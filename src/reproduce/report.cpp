@@ -41,7 +41,8 @@ std::string summary_rows(const Outcome& outcome, const ReproduceOptions& options
     if (!result.paper.empty())
       rows += fmt::format("<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td>{3}</td></tr>\n",
                           outcome.recipe->name, escape_markup(result.label),
-                          escape_markup(result_text(result, *outcome.recipe, options)), escape_markup(result.paper));
+                          escape_markup(result_text(result, *outcome.recipe, options)),
+                          escape_markup(result.paper));
   return rows;
 }
 
@@ -64,8 +65,8 @@ std::string table(const std::string& rows, Scale scale, const char* before, cons
 
 std::string section(const Outcome& outcome, const ReproduceOptions& options) {
   const Recipe& recipe = *outcome.recipe;
-  std::string html = fmt::format("<h2 id=\"{}\">{}</h2>\n<p>{}</p>\n", recipe.name, escape_markup(recipe.title),
-                                 escape_markup(recipe.about));
+  std::string html = fmt::format("<h2 id=\"{}\">{}</h2>\n<p>{}</p>\n", recipe.name,
+                                 escape_markup(recipe.title), escape_markup(recipe.about));
   if (!outcome.done) {
     html += fmt::format("<p class=\"bad\">Not run to the end: {}</p>\n", escape_markup(outcome.why_not));
   } else {

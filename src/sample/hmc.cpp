@@ -26,8 +26,9 @@ HmcOptions mala_options() {
   return options;
 }
 
-void leapfrog(engine::EnergyModel& engine, TensorView x, TensorView velocity, TensorView grad_x, std::span<float> energy,
-              std::span<const double> eps, int64_t steps, std::vector<uint8_t>& diverged) {
+void leapfrog(engine::EnergyModel& engine, TensorView x, TensorView velocity, TensorView grad_x,
+              std::span<float> energy, std::span<const double> eps, int64_t steps,
+              std::vector<uint8_t>& diverged) {
   std::ranges::fill(diverged, 0);
   const auto kick = [&](int64_t row) {
     return drift(velocity.image(row), grad_x.image(row),

@@ -25,7 +25,8 @@ Samples mala(const Run& run, std::span<const double> temperatures,
 // `steps` leapfrog steps of size eps[i] for each chain, in place. x, velocity, grad_x: (N,C,H,W); grad_x and
 // energy belong to x before and after. Gradient evaluations: `steps`. Exposed for the test of reversibility.
 // `diverged` (N): chains that left the finite range; their values are then meaningless.
-void leapfrog(engine::EnergyModel& engine, TensorView x, TensorView velocity, TensorView grad_x, std::span<float> energy,
-              std::span<const double> eps, int64_t steps, std::vector<uint8_t>& diverged);
+void leapfrog(engine::EnergyModel& engine, TensorView x, TensorView velocity, TensorView grad_x,
+              std::span<float> energy, std::span<const double> eps, int64_t steps,
+              std::vector<uint8_t>& diverged);
 
 }  // namespace mdsm::sample

@@ -15,9 +15,10 @@ class HmcSampler : public Sampler {
     options.add("eps", hmc_.eps, "first step size, adapted from then on").range(1e-6, 10);
     temperatures_.declare(options);
     options
-        .add("burn-in", hmc_.burn_in,
-             "first steps, which adapt eps and are left out of R-hat and ESS; -1 = half of them, all when the "
-             "temperature changes")
+        .add(
+            "burn-in", hmc_.burn_in,
+            "first steps, which adapt eps and are left out of R-hat and ESS; -1 = half of them, all when the "
+            "temperature changes")
         .range(-1, 1e7);
     options.add("accept", hmc_.target, "share of proposals to be accepted, which eps is adapted to")
         .range(0.01, 0.99);
@@ -32,7 +33,8 @@ class HmcSampler : public Sampler {
     // Where the temperature falls, eps follows it all the way.
     options.set_default("burn-in", std::to_string(fixed_temperature() ? total / 2 : total));
     if (fixed_temperature() && hmc_.burn_in >= total)
-      fail_usage("leave some for the samples", "--burn-in {}: there are {} steps in all", hmc_.burn_in, total);
+      fail_usage("leave some for the samples", "--burn-in {}: there are {} steps in all", hmc_.burn_in,
+                 total);
   }
 
   Samples draw(const Run& given) const override {
@@ -58,8 +60,8 @@ std::unique_ptr<Sampler> make_mala_sampler() {
 }
 
 std::unique_ptr<Sampler> make_hmc_sampler() {  // about as many gradients as the others
-  return std::make_unique<HmcSampler>(HmcOptions{}, TemperatureOptions{.hot = 50, .cooling = 200, .final = 20}, 100,
-                                      true);
+  return std::make_unique<HmcSampler>(HmcOptions{},
+                                      TemperatureOptions{.hot = 50, .cooling = 200, .final = 20}, 100, true);
 }
 
 }  // namespace mdsm::sample

@@ -13,7 +13,8 @@ class OdeSampler : public Sampler {
     declare_noise_start(options, options_.sigma_max, options_.hot);
     options.add("method", options_.method, "integration");
     options.add("sigma-min", options_.sigma_min, "last noise level").range(1e-6, 1000);
-    options.add("rho", options_.rho, "1 spaces the levels evenly, more puts them near the last").range(1, 100);
+    options.add("rho", options_.rho, "1 spaces the levels evenly, more puts them near the last")
+        .range(1, 100);
     declare_jump(options, options_.jump);
   }
 

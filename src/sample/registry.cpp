@@ -13,13 +13,14 @@ std::unique_ptr<Sampler> make_ode_sampler();
 
 Registry<SamplerRow>& samplers() {
   static Registry<SamplerRow> table(
-      "sampler",
-      {{"annealed", "the paper's annealed Langevin dynamics", [] { return std::make_unique<AnnealedSampler>(); }},
-       {"langevin", "Langevin dynamics at one temperature", make_langevin_sampler},
-       {"mala", "Langevin proposals with a Metropolis test", make_mala_sampler},
-       {"hmc", "Hamiltonian Monte Carlo", make_hmc_sampler},
-       {"fast", "noise-blind, coarse to fine, in some 80 evaluations", [] { return std::make_unique<FastSampler>(); }},
-       {"ode", "deterministic integration down the noise levels", make_ode_sampler}});
+      "sampler", {{"annealed", "the paper's annealed Langevin dynamics",
+                   [] { return std::make_unique<AnnealedSampler>(); }},
+                  {"langevin", "Langevin dynamics at one temperature", make_langevin_sampler},
+                  {"mala", "Langevin proposals with a Metropolis test", make_mala_sampler},
+                  {"hmc", "Hamiltonian Monte Carlo", make_hmc_sampler},
+                  {"fast", "noise-blind, coarse to fine, in some 80 evaluations",
+                   [] { return std::make_unique<FastSampler>(); }},
+                  {"ode", "deterministic integration down the noise levels", make_ode_sampler}});
   return table;
 }
 

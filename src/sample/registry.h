@@ -1,7 +1,8 @@
-// The samplers by name. A sampler is one function (langevin.h, hmc.h, fast.h); here each gets its options and the
-// defaults that depend on the model, so that commands, evaluation and other programs choose one by name. To add one:
-// one source file with a class like those of this folder, and one row in registry.cpp; a program of one's own calls
-// samplers().add() instead. Help, configuration keys and documentation follow from the row.
+// The samplers by name. A sampler is one function (langevin.h, hmc.h, fast.h); here each gets its options and
+// the defaults that depend on the model, so that commands, evaluation and other programs choose one by name.
+// To add one: one source file with a class like those of this folder, and one row in registry.cpp; a program
+// of one's own calls samplers().add() instead. Help, configuration keys and documentation follow from the
+// row.
 #pragma once
 
 #include <functional>
@@ -23,8 +24,8 @@ class Sampler {
 
   // Its options; the values that its variables have are the defaults.
   virtual void declare(OptionSet& options) = 0;
-  // After parsing: takes defaults from the model, completes and checks the options. info: what a model file says
-  // about itself ("trained", "sampling"), an object.
+  // After parsing: takes defaults from the model, completes and checks the options. info: what a model file
+  // says about itself ("trained", "sampling"), an object.
   virtual void resolve(OptionSet& options, const nlohmann::json& info) = 0;
   virtual Samples draw(const Run& run) const = 0;
 

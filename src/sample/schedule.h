@@ -11,9 +11,8 @@ namespace mdsm::sample {
 
 enum class Annealing { exponential, linear, constant };
 constexpr auto enum_names(Annealing) {
-  return names_of<Annealing>({{Annealing::exponential, "exp"},
-                              {Annealing::linear, "linear"},
-                              {Annealing::constant, "constant"}});
+  return names_of<Annealing>(
+      {{Annealing::exponential, "exp"}, {Annealing::linear, "linear"}, {Annealing::constant, "constant"}});
 }
 
 // The paper's: `hot` steps at `high`, `cooling` steps from high to low, `final` steps linear from low to 0.

@@ -77,7 +77,8 @@ void Temperatures::read_file(const OptionSet& options) {
   list_ = parse_schedule(text, schedule_);
   hash_ = content_hash(text.data(), text.size());
   if (const auto hottest = std::ranges::max_element(list_); *hottest > kMaxTemperature)
-    fail_usage(fmt::format("use {} or less", kMaxTemperature), "{}: a temperature of {}", schedule_, *hottest);
+    fail_usage(fmt::format("use {} or less", kMaxTemperature), "{}: a temperature of {}", schedule_,
+               *hottest);
 }
 
 void Temperatures::complete(nlohmann::json& values) const {

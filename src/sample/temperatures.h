@@ -1,5 +1,5 @@
-// The options of samplers that run through a list of temperatures: --schedule, its phases, --steps and --temperature.
-// Internal to this folder.
+// The options of samplers that run through a list of temperatures: --schedule, its phases, --steps and
+// --temperature. Internal to this folder.
 #pragma once
 
 #include <nlohmann/json.hpp>

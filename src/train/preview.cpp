@@ -8,8 +8,8 @@
 
 namespace mdsm::train {
 
-Preview::Preview(const data::Dataset& test, const network::Spec& spec, const NoiseOptions& noise, uint64_t seed,
-                 engine::EngineOptions engine)
+Preview::Preview(const data::Dataset& test, const network::Spec& spec, const NoiseOptions& noise,
+                 uint64_t seed, engine::EngineOptions engine)
     : spec_(spec), engine_options_(std::move(engine)) {
   if (test.image_shape() != spec.input(1))
     fail("fit both alike, or use --preview-every 0", "the test images are {}, the training images {}",

@@ -91,7 +91,8 @@ TEST(Verify, DifferencesAreRelativeToTheReference) {
   std::string bytes = read_text(b / "grad_x.npy");
   bytes.back() = static_cast<char>(bytes.back() ^ 0x40);  // the exponent of the last value
   write_file(b / "grad_x.npy", bytes);
-  for (const engine::Difference& d : compare_folders(a, b, config)) EXPECT_EQ(d.ok(), d.what != "grad_x") << d.what;
+  for (const engine::Difference& d : compare_folders(a, b, config))
+    EXPECT_EQ(d.ok(), d.what != "grad_x") << d.what;
 }
 
 TEST(Peak, EveryInstructionSetIsMeasured) {

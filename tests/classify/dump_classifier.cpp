@@ -4,8 +4,8 @@
 
 #include "classify/classifier.h"
 #include "core/error.h"
-#include "io/npy.h"
 #include "core/random.h"
+#include "io/npy.h"
 
 using namespace mdsm;
 

@@ -1,4 +1,5 @@
-// A sampler of one's own: plain gradient descent, x <- x - rate sigma0² grad_x, which ends in a valley of the energy.
+// A sampler of one's own: plain gradient descent, x <- x - rate sigma0² grad_x, which ends in a valley of the
+// energy.
 #include "sample/registry.h"
 
 namespace {
@@ -25,7 +26,8 @@ class Descent : public sample::Sampler {
     const auto factor = static_cast<float>(rate_ * run.model.sigma0() * run.model.sigma0());
     for (int64_t step = 0; step < steps_; ++step) {
       run.model.energy_and_gradient(samples.x, samples.energy, grad_x);
-      for (size_t k = 0; k < grad_x.values().size(); ++k) samples.x.values()[k] -= factor * grad_x.values()[k];
+      for (size_t k = 0; k < grad_x.values().size(); ++k)
+        samples.x.values()[k] -= factor * grad_x.values()[k];
     }
     return samples;
   }

@@ -1,5 +1,5 @@
-// The mdsm program with a sampler, an objective and a data source of one's own: each is one file beside this one, and
-// the command line is that of mdsm.
+// The mdsm program with a sampler, an objective and a data source of one's own: each is one file beside this
+// one, and the command line is that of mdsm.
 #include "cli/program.h"
 
 void add_descent_sampler();

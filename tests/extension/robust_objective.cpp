@@ -1,5 +1,5 @@
-// An objective of one's own: denoising that leaves out the images whose loss is more than --robust-cap times the usual
-// one. The usual one is a moving average, which is the objective's own state.
+// An objective of one's own: denoising that leaves out the images whose loss is more than --robust-cap times
+// the usual one. The usual one is a moving average, which is the objective's own state.
 #include <cmath>
 
 #include "train/objectives.h"
@@ -60,5 +60,6 @@ class Robust : public train::Objective {
 }  // namespace
 
 void add_robust_objective() {
-  train::objectives().add({"robust", "denoising without the worst images", [] { return std::make_unique<Robust>(); }});
+  train::objectives().add(
+      {"robust", "denoising without the worst images", [] { return std::make_unique<Robust>(); }});
 }

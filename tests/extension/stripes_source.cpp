@@ -1,4 +1,5 @@
-// A data source of one's own, without files: 8x8 images of stripes, across or down, of random width and phase.
+// A data source of one's own, without files: 8x8 images of stripes, across or down, of random width and
+// phase.
 #include "core/random.h"
 #include "data/sources.h"
 
@@ -15,9 +16,11 @@ data::RawImages read_stripes(const data::SourceRequest& request) {
   for (int64_t i = 0; i < raw.shape.n; ++i) {
     RandomStream stream(request.options.seed, Purpose::check, static_cast<uint64_t>(2 * i + request.test()));
     const bool across = stream.below(2) == 0;
-    const auto width = static_cast<int64_t>(1 + stream.below(3)), phase = static_cast<int64_t>(stream.below(6));
+    const auto width = static_cast<int64_t>(1 + stream.below(3)),
+               phase = static_cast<int64_t>(stream.below(6));
     for (int64_t y = 0; y < 8; ++y)
-      for (int64_t x = 0; x < 8; ++x) values.push_back(((across ? y : x) + phase) / width % 2 == 0 ? 0.1f : 0.9f);
+      for (int64_t x = 0; x < 8; ++x)
+        values.push_back(((across ? y : x) + phase) / width % 2 == 0 ? 0.1f : 0.9f);
     raw.labels.push_back(across ? 0 : 1);
   }
   raw.values = std::move(values);

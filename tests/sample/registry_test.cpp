@@ -56,7 +56,8 @@ TEST(Samplers, ANameThatIsNotThereIsAUsageErrorWithTheNames) {
     samplers().at("gibbs");
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_NE(error.hint().find("annealed, langevin, mala, hmc, fast, ode"), std::string::npos) << error.hint();
+    EXPECT_NE(error.hint().find("annealed, langevin, mala, hmc, fast, ode"), std::string::npos)
+        << error.hint();
   }
 }
 

@@ -37,7 +37,8 @@ std::vector<Named> samplers() {
           {"inpaint",
            [=](const Run& run) {
              const Tensor images(run.model.images(static_cast<int64_t>(run.seeds.size())), 0.3f);
-             return restore::inpaint_annealed(run, images, image::box_mask({2, 2, 4, 4}, 8, 8, "images"), schedule);
+             return restore::inpaint_annealed(run, images, image::box_mask({2, 2, 4, 4}, 8, 8, "images"),
+                                              schedule);
            }},
           {"restore", [=](const Run& run) {
              const Tensor means(run.model.images(static_cast<int64_t>(run.seeds.size())), 0.3f);

@@ -43,7 +43,8 @@ TEST(Schedule, PartsMayBeEmptyOrOneStepLong) {
 }
 
 TEST(Schedule, NamesGoBothWays) {
-  for (const char* name : {"exp", "linear", "constant"}) EXPECT_STREQ(to_string(from_name<Annealing>(name, "schedule")), name);
+  for (const char* name : {"exp", "linear", "constant"})
+    EXPECT_STREQ(to_string(from_name<Annealing>(name, "schedule")), name);
   EXPECT_THROW(from_name<Annealing>("cosine", "schedule"), Error);
 }
 

@@ -110,7 +110,8 @@ void lay_out_gradient(Allocator& memory, const std::vector<network::Block>& list
 
 }  // namespace
 
-Buffers lay_out(const network::Spec& spec, Layout layout, Mode mode, int64_t n, int64_t scratch, float* base) {
+Buffers lay_out(const network::Spec& spec, Layout layout, Mode mode, int64_t n, int64_t scratch,
+                float* base) {
   const std::vector<network::Block> list = network::blocks(spec);
   Allocator memory(base);
   Buffers buffers;

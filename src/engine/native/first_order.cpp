@@ -15,7 +15,9 @@ void Plan::energy_gradient(NetworkWeights& weights, float* arena, const float* x
 
 void Plan::first_order_backward(NetworkWeights& weights, Buffers& buffers, std::span<const float> weight,
                                 std::span<float> gradient) {
-  const auto part = [&](const network::ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
+  const auto part = [&](const network::ParameterInfo& info) {
+    return gradient.subspan(info.offset, info.count);
+  };
   {
     const ProfileScope scope("head", kBackwardPass, 0);
     weights.head.first_order(buffers.last_h, weight, buffers.last_delta, gradient);

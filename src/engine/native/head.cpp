@@ -33,7 +33,7 @@ HeadLayer::HeadLayer(const network::Spec& spec, Layout layout) : kind_(spec.head
     }
   const network::Parameters names(spec);
   const auto names_of_head = kind_ == network::Head::quadratic ? std::vector<std::string>{"ln1", "ln2", "lq"}
-                                                      : std::vector<std::string>{"ln"};
+                                                               : std::vector<std::string>{"ln"};
   for (const std::string& name : names_of_head)
     vectors_.push_back({names.info(name + ".weight"), names.info(name + ".bias"),
                         FloatBuffer(static_cast<size_t>(count_)), 0.0f});

@@ -24,7 +24,8 @@ constexpr size_t kPlansKept = 16;
 constexpr int64_t kTrainingFloats = 150 << 20;
 constexpr int64_t kLeastTrainingPiece = 32;
 
-int64_t training_piece(const network::Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n) {
+int64_t training_piece(const network::Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode,
+                       int64_t n) {
   while (n > kLeastTrainingPiece && Plan(spec, layout, arithmetic, mode, n).arena_count() > kTrainingFloats)
     n = (n + 1) / 2;
   return n;

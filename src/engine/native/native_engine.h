@@ -10,7 +10,8 @@
 namespace mdsm::engine {
 
 // exact: direct convolutions only; otherwise Winograd's where they pay.
-std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters, bool exact = false);
+std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters,
+                                                    bool exact = false);
 
 // "oneDNN 2.6.3, own kernels for AVX2".
 std::string native_version();

@@ -223,7 +223,9 @@ void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
 }
 
 void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient) {
-  const auto part = [&](const network::ParameterInfo& info) { return gradient.subspan(info.offset, info.count); };
+  const auto part = [&](const network::ParameterInfo& info) {
+    return gradient.subspan(info.offset, info.count);
+  };
   {
     // Its tangent, its second backward pass and its two weight gradients in one go.
     const ProfileScope scope("head", kSecondBackwardPass, head_flop(spec_, 4 * n_));

@@ -37,7 +37,8 @@ NetworkWeights::NetworkWeights(const network::Spec& spec, Layout layout_)
   input.weights = input_weights.data();
   input_info = names.info("conv1.conv.weight");
   input_bias_info = names.info("conv1.conv.bias");
-  for (const network::Block& block : network::blocks(spec)) blocks.push_back(make_block(block, names, layout));
+  for (const network::Block& block : network::blocks(spec))
+    blocks.push_back(make_block(block, names, layout));
 }
 
 void NetworkWeights::set(const network::Parameters& parameters) {

@@ -79,7 +79,8 @@ NetworkCheck check_network(const network::Parameters& parameters, const NetworkC
 
 std::vector<network::Spec> check_matrix() {
   std::vector<network::Spec> specs;
-  for (const network::Network network : {network::Network::res6, network::Network::res12, network::Network::res18, network::Network::res34})
+  for (const network::Network network :
+       {network::Network::res6, network::Network::res12, network::Network::res18, network::Network::res34})
     for (const network::Head head : {network::Head::quadratic, network::Head::linear})
       for (const int64_t channels : {1, 3})
         for (const int64_t size : {32, 64}) specs.push_back({network, 8, channels, size, head});

@@ -1,4 +1,5 @@
-// The engines by name: what this program can compute with, above its backends. One row a backend in registry.cpp.
+// The engines by name: what this program can compute with, above its backends. One row a backend in
+// registry.cpp.
 #pragma once
 
 #include <memory>

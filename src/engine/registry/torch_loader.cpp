@@ -71,7 +71,8 @@ const Module& torch_module() {
 
 }  // namespace
 
-std::unique_ptr<TrainableEnergy> make_torch_engine(const network::Parameters& parameters, const std::string& device) {
+std::unique_ptr<TrainableEnergy> make_torch_engine(const network::Parameters& parameters,
+                                                   const std::string& device) {
   return std::unique_ptr<TrainableEnergy>(torch_module().make(parameters, device, &thread_count));
 }
 

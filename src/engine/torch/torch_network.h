@@ -19,7 +19,8 @@ class TorchNetwork {
  public:
   // flat: (parameters) in parameter_layout() order. The leaves are views on its memory, so a change of flat
   // in place is a change of the network.
-  TorchNetwork(const network::Spec& spec, const torch::Tensor& flat) : spec_(spec), blocks_(network::blocks(spec)) {
+  TorchNetwork(const network::Spec& spec, const torch::Tensor& flat)
+      : spec_(spec), blocks_(network::blocks(spec)) {
     for (const network::ParameterInfo& info : network::parameter_layout(spec)) {
       leaves_.push_back(
           flat.narrow(0, info.offset, info.count).view(info.shape).detach().requires_grad_(true));

@@ -87,8 +87,7 @@ class Script : public TorchScript {
 
 extern "C" __attribute__((visibility("default"))) TorchScript* mdsm_load_torch_script(
     const std::string& path, const std::string& device, int (*threads)()) {
-  return guarded(
-      [&]() -> TorchScript* { return new Script(path, parse_device(device), threads); });
+  return guarded([&]() -> TorchScript* { return new Script(path, parse_device(device), threads); });
 }
 
 }  // namespace mdsm::engine

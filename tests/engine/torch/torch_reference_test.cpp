@@ -38,7 +38,8 @@ TEST_P(TorchReferenceTest, EveryParameterAgreesInDoublePrecision) {
   const torch::Tensor weight =
       torch::from_blob(const_cast<float*>(batch.weight.data()), {kImages}).to(torch::kFloat64);
   const torch::Tensor noisy = to_double(batch.noisy).requires_grad_(true);
-  const torch::Tensor grad_x = engine::TorchNetwork::input_gradient(net.energy(noisy), noisy, false).contiguous();
+  const torch::Tensor grad_x =
+      engine::TorchNetwork::input_gradient(net.energy(noisy), noisy, false).contiguous();
   const auto torch_result = net.objective(to_double(batch.x), noisy.detach(), weight);
 
   const Reference reference(spec, parameters.values());
@@ -65,14 +66,16 @@ TEST_P(TorchReferenceTest, EveryParameterAgreesInDoublePrecision) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Networks, TorchReferenceTest,
-    testing::Combine(testing::Values(network::Network::res6, network::Network::res12, network::Network::res18, network::Network::res34),
-                     testing::Values(network::Head::quadratic, network::Head::linear), testing::Values(int64_t{1}, int64_t{3})),
-    [](const auto& made) {
-      return std::string(to_string(std::get<0>(made.param))) + "_" + to_string(std::get<1>(made.param)) +
-             "_" + std::to_string(std::get<2>(made.param)) + "ch";
-    });
+INSTANTIATE_TEST_SUITE_P(Networks, TorchReferenceTest,
+                         testing::Combine(testing::Values(network::Network::res6, network::Network::res12,
+                                                          network::Network::res18, network::Network::res34),
+                                          testing::Values(network::Head::quadratic, network::Head::linear),
+                                          testing::Values(int64_t{1}, int64_t{3})),
+                         [](const auto& made) {
+                           return std::string(to_string(std::get<0>(made.param))) + "_" +
+                                  to_string(std::get<1>(made.param)) + "_" +
+                                  std::to_string(std::get<2>(made.param)) + "ch";
+                         });
 
 }  // namespace
 }  // namespace mdsm::test

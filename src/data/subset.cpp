@@ -33,7 +33,7 @@ int64_t Subset::inner(int64_t index) const {
 Subset random_subset(std::shared_ptr<const Dataset> whole, int64_t count, uint64_t seed) {
   auto order = shuffled(*whole, seed);
   order.resize(static_cast<size_t>(std::clamp<int64_t>(count, 0, whole->size())));
-  std::string note = fmt::format("{} drawn by chance (seed {}) of ", order.size(), seed);
+  std::string note = fmt::format("{} drawn at random (seed {}) of ", order.size(), seed);
   return {std::move(whole), std::move(order), std::move(note)};
 }
 
@@ -44,7 +44,7 @@ HeldOut hold_out(std::shared_ptr<const Dataset> whole, double share, uint64_t se
   const auto order = shuffled(*whole, seed);
   const auto middle = order.begin() + count;
   const auto note = [&](int64_t images) {
-    return fmt::format("{} drawn by chance (seed {}) of ", images, seed);
+    return fmt::format("{} drawn at random (seed {}) of ", images, seed);
   };
   return {std::make_shared<Subset>(whole, std::vector<uint32_t>(middle, order.end()), note(n - count)),
           std::make_shared<Subset>(whole, std::vector<uint32_t>(order.begin(), middle), note(count))};

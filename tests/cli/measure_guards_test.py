@@ -95,7 +95,7 @@ class Guards(unittest.TestCase):
                      "--classifier", network, "--out", self.at("features")]
         found = json.loads(run(*arguments, "--json"))
         self.assertEqual(found["features"]["network"]["dimensions"], 6)
-        self.assertIn("50 drawn by chance (seed 3)", found["training"])
+        self.assertIn("50 drawn at random (seed 3)", found["training"])
         with open(self.at("features", "neighbours.json"), encoding="utf-8") as file:
             whole = json.load(file)
         for space in (whole, whole["features"]):
@@ -149,8 +149,8 @@ class Guards(unittest.TestCase):
         found = json.loads(run("outliers", "--model", self.model, "--in", self.at("inside.npy"), "--against",
                                self.at("training.npy"), "--levels", 0.1, "--components", 1, "-k", 1, "--limit", 30,
                                "--seed", 7, "--out", self.at("limited"), "--json"))
-        self.assertIn("30 drawn by chance (seed 7) of 40 images", found["in"])
-        self.assertIn("30 drawn by chance (seed 7) of 1200 images", found["out"][0])
+        self.assertIn("30 drawn at random (seed 7) of 40 images", found["in"])
+        self.assertIn("30 drawn at random (seed 7) of 1200 images", found["out"][0])
 
     def likelihood(self, *more):
         return ["likelihood", "--model", self.model, "--data", self.at("inside.npy"), "--leapfrog", 1, *more]

@@ -48,7 +48,7 @@ TEST(Subset, RandomLimitDoesNotTakeTheFirst) {
   const auto set = open_dataset(limited(folder / "idx", 30, 1, true));
   ASSERT_EQ(set->size(), 30);
   EXPECT_EQ(set->part(), "train");
-  EXPECT_NE(set->description().find("30 drawn by chance (seed 1) of 100 images"), std::string::npos)
+  EXPECT_NE(set->description().find("30 drawn at random (seed 1) of 100 images"), std::string::npos)
       << set->description();
   std::set<int64_t> seen;
   for (int64_t i = 0; i < 30; ++i) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/isa.h"
 #include "core/threads.h"
 #include "engine/native/kernels.h"
 
@@ -32,16 +33,12 @@ struct Variant {
 
 // The instruction sets are those of the engine's kernels: one place decides what this CPU can run.
 std::vector<Variant> variants() {
-  const engine::native::Kernels* known[3];
-  const int count = engine::native::kernel_variants(known);
   std::vector<Variant> list = {{"generic", generic_lanes, generic_fma_loop}};
 #ifdef __x86_64__
-  for (int i = 0; i < count; ++i) {
-    if (std::string(known[i]->isa) == "avx2") list.push_back({"avx2", avx2_lanes, avx2_fma_loop});
-    if (std::string(known[i]->isa) == "avx512") list.push_back({"avx512", avx512_lanes, avx512_fma_loop});
+  for (const Isa isa : available_isas()) {
+    if (isa == Isa::avx2) list.push_back({"avx2", avx2_lanes, avx2_fma_loop});
+    if (isa == Isa::avx512) list.push_back({"avx512", avx512_lanes, avx512_fma_loop});
   }
-#else
-  (void)count;
 #endif
   return list;
 }

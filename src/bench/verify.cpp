@@ -7,6 +7,7 @@
 #include "bench/native_steps.h"
 #include "bench/problem.h"
 #include "core/error.h"
+#include "core/isa.h"
 #include "engine/native/kernels.h"
 
 namespace mdsm::bench {
@@ -106,10 +107,8 @@ std::vector<Verification> verify_sides(const Configuration& config, const Contes
 
   Trial quick(small, options.seed);
   const std::string said = quick.run(reference, options, "reference"), against = peer ? said : "generic";
-  const engine::native::Kernels* variants[3];
-  const int count = engine::native::kernel_variants(variants);
-  for (int i = 0; i < count; ++i) {
-    const std::string isa = variants[i]->isa;
+  for (const Isa each : available_isas()) {
+    const std::string isa = isa_name(each);
     quick.run(with_isa(ours, isa), options, isa);
     results.push_back({small, isa, against, quick.compare(isa, "reference")});
   }

@@ -12,25 +12,19 @@ extern const Tiles avx512_tiles;
 
 namespace {
 
-const Tiles& tiles_for([[maybe_unused]] Isa isa) {
 #ifdef __x86_64__
-  if (isa == Isa::avx2) return avx2_tiles;
-  if (isa == Isa::avx512) return avx512_tiles;
+constexpr IsaTables<Tiles> kTables{&generic_tiles, &avx2_tiles, &avx512_tiles};
+#else
+constexpr IsaTables<Tiles> kTables{&generic_tiles, nullptr, nullptr};
 #endif
-  return generic_tiles;
-}
 
 }  // namespace
 
-int tile_variants(const Tiles* (&variants)[3]) {
-  int count = 0;
-  for (const Isa isa : available_isas()) variants[count++] = &tiles_for(isa);
-  return count;
-}
-
 const Tiles& tiles() {
-  static const Tiles& chosen = tiles_for(chosen_isa());
+  static const Tiles& chosen = kTables.chosen();
   return chosen;
 }
+
+std::vector<const Tiles*> tile_variants() { return kTables.available(); }
 
 }  // namespace mdsm::linalg

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace mdsm::linalg {
 
@@ -22,7 +23,6 @@ struct Tiles {
 
 // The table for this CPU, or the one that MDSM_ISA names.
 const Tiles& tiles();
-// All tables this CPU can run, the plainest first; returns how many.
-int tile_variants(const Tiles* (&variants)[3]);
+std::vector<const Tiles*> tile_variants();  // all that this CPU can run, the plainest first
 
 }  // namespace mdsm::linalg

@@ -26,15 +26,9 @@ void expect_untouched(std::span<const float> values) {
   for (const float v : values) ASSERT_EQ(v, kUntouched);
 }
 
-std::vector<const Kernels*> variants() {
-  const Kernels* found[3];
-  const int count = kernel_variants(found);
-  return {found, found + count};
-}
-
 TEST(Kernels, TheEnvironmentChoosesTheInstructionSet) {
   const char* wanted = std::getenv("MDSM_ISA");
-  EXPECT_STREQ(kernels().isa, wanted && *wanted ? wanted : variants().back()->isa);
+  EXPECT_STREQ(kernels().isa, wanted && *wanted ? wanted : kernel_variants().back()->isa);
 }
 
 class KernelTest : public testing::TestWithParam<const Kernels*> {
@@ -237,7 +231,7 @@ TEST_P(KernelTest, AdamAndNorm) {
   EXPECT_NEAR(k.sum_of_squares(gradient.data(), 301), sum, 1e-9 * sum);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryIsa, KernelTest, testing::ValuesIn(variants()),
+INSTANTIATE_TEST_SUITE_P(EveryIsa, KernelTest, testing::ValuesIn(kernel_variants()),
                          [](const auto& variant) { return std::string(variant.param->isa); });
 
 }  // namespace

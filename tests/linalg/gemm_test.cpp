@@ -101,11 +101,9 @@ void check_tile(const linalg::Tile<T>& tile, const char* isa) {
 }
 
 TEST(Gemm, EveryTileOfThisCpu) {
-  const linalg::Tiles* variants[3];
-  const int count = linalg::tile_variants(variants);
-  for (int i = 0; i < count; ++i) {
-    check_tile(variants[i]->single, variants[i]->isa);
-    check_tile(variants[i]->dual, variants[i]->isa);
+  for (const Tiles* variant : tile_variants()) {
+    check_tile(variant->single, variant->isa);
+    check_tile(variant->dual, variant->isa);
   }
 }
 

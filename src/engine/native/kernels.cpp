@@ -12,25 +12,19 @@ extern const Kernels avx512_kernels;
 
 namespace {
 
-const Kernels& kernels_for([[maybe_unused]] Isa isa) {
 #ifdef __x86_64__
-  if (isa == Isa::avx2) return avx2_kernels;
-  if (isa == Isa::avx512) return avx512_kernels;
+constexpr IsaTables<Kernels> kTables{&generic_kernels, &avx2_kernels, &avx512_kernels};
+#else
+constexpr IsaTables<Kernels> kTables{&generic_kernels, nullptr, nullptr};
 #endif
-  return generic_kernels;
-}
 
 }  // namespace
 
-int kernel_variants(const Kernels* (&variants)[3]) {
-  int count = 0;
-  for (const Isa isa : available_isas()) variants[count++] = &kernels_for(isa);
-  return count;
-}
-
 const Kernels& kernels() {
-  static const Kernels& chosen = kernels_for(chosen_isa());
+  static const Kernels& chosen = kTables.chosen();
   return chosen;
 }
+
+std::vector<const Kernels*> kernel_variants() { return kTables.available(); }
 
 }  // namespace mdsm::engine::native

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/native/winograd_kernels.h"
 
@@ -57,7 +58,6 @@ struct Kernels {
 };
 
 const Kernels& kernels();
-// For tests: every variant this CPU can run, the plain one first.
-int kernel_variants(const Kernels* (&variants)[3]);
+std::vector<const Kernels*> kernel_variants();  // all that this CPU can run, the plain one first
 
 }  // namespace mdsm::engine::native

@@ -80,8 +80,4 @@ void print_json(const json& values) {
   fmt::print("{}\n", values.dump(2, ' ', false, json::error_handler_t::replace));
 }
 
-void write_json(const fs::path& path, const json& values) {
-  write_file(path, values.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
-}
-
 }  // namespace mdsm::app

@@ -38,6 +38,5 @@ std::map<std::string, std::string> picture_text(const nlohmann::json& parameters
 
 // JSON for standard output, and for a file of results; file names that are no UTF-8 do not stop it.
 void print_json(const nlohmann::json& values);
-void write_json(const fs::path& path, const nlohmann::json& values);
 
 }  // namespace mdsm::app

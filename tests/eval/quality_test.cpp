@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/random.h"
-#include "eval/evaluation.h"
+#include "eval/metric.h"
 #include "io/npy.h"
 #include "io/zip.h"
 #include "temporary_folder.h"
@@ -207,13 +207,23 @@ TEST(Quality, DamagedStatisticsAreErrors) {
   EXPECT_ERROR(read_statistics(file), "mu has the shape (0)");
 }
 
+// All metrics of the table, with options as the command line gives them.
+nlohmann::json evaluated(const FeatureSet& samples, const EvaluationReference& reference,
+                         const std::vector<std::string>& words, uint64_t seed = 0) {
+  Metrics metrics;
+  OptionSet options("evaluate", "");
+  metrics.declare(options);
+  options.parse(words);
+  return to_json(metrics.evaluate(samples, reference, seed));
+}
+
 TEST(Quality, SetsSortedByClassAreNotCutToTheirFirstClass) {
   FeatureSet real = drawn(200, 3, 1);
   const FeatureSet second = drawn(200, 3, 2, 1, 50), samples = drawn(100, 3, 3, 1, 50);
   real.features.insert(real.features.end(), second.features.begin(), second.features.end());
   real.n = 400;
   const auto at = [&](uint64_t seed) {
-    return evaluate(samples, {statistics_of(real), real}, {.kid_subsets = 2, .most = 150, .seed = seed});
+    return evaluated(samples, {statistics_of(real), real}, {"--kid-subsets", "2", "--most", "150"}, seed);
   };
   const auto found = at(1);
   EXPECT_GT(found["precision_recall"]["precision"], 0.8);  // the first 150 are all of the other class
@@ -225,7 +235,7 @@ TEST(Quality, SetsSortedByClassAreNotCutToTheirFirstClass) {
 
 TEST(Quality, TooFewImagesLeaveMeasuresOut) {
   const FeatureSet a = drawn(3, 4, 1), b = drawn(30, 4, 2);
-  const auto found = evaluate(a, {statistics_of(b), b}, {.kid_size = 10});
+  const auto found = evaluated(a, {statistics_of(b), b}, {"--kid-size", "10"});
   EXPECT_FALSE(found.contains("kid") || found.contains("precision_recall"));
   EXPECT_EQ(found["left_out"]["kid"], "needs 10 images of each, there are 3 and 30");
   EXPECT_TRUE(found["left_out"].contains("precision_recall"));
@@ -234,14 +244,44 @@ TEST(Quality, TooFewImagesLeaveMeasuresOut) {
 
 TEST(Quality, EvaluationSaysWhatItLeavesOut) {
   const FeatureSet a = drawn(40, 4, 1), b = drawn(30, 4, 2);
-  const auto alone = evaluate(a, {statistics_of(b), std::nullopt}, {});
+  const auto alone = evaluated(a, {statistics_of(b), std::nullopt}, {});
   EXPECT_FALSE(alone.contains("kid"));
   EXPECT_TRUE(alone["left_out"].contains("kid"));
   EXPECT_TRUE(alone["left_out"].contains("inception_score"));
-  const auto whole = evaluate(a, {statistics_of(b), b}, {.kid_subsets = 5});
+  const auto whole = evaluated(a, {statistics_of(b), b}, {"--kid-subsets", "5"});
   EXPECT_EQ(whole["kid"]["subset_size"], 15);
   EXPECT_EQ(whole["fid"]["n_reference"], 30);
   EXPECT_EQ(whole["precision_recall"]["k"], 3);
+}
+
+// A metric of one's own: how far the means of the first feature are apart.
+struct Shift : Metric {
+  struct Value : MetricValue {
+    double value = 0;
+    nlohmann::json to_json() const override { return value; }
+    std::string text() const override { return fmt::format("shift {:.1f}\n", value); }
+    std::vector<std::string> cells() const override { return {fmt::format("{:.1f}", value)}; }
+  };
+  std::unique_ptr<MetricValue> compute(const FeatureSet& samples, const EvaluationReference& reference,
+                                       uint64_t) const override {
+    auto found = std::make_unique<Value>();
+    found->value = statistics_of(samples).mu[0] - reference.statistics.mu[0];
+    return found;
+  }
+  std::vector<Column> columns() const override { return {{"shift", 7}}; }
+};
+
+TEST(Quality, AMetricOfOnesOwnIsOneRow) {
+  metrics().add({"shift", [] { return std::make_unique<Shift>(); }});
+  const FeatureSet a = drawn(400, 2, 1, 0.001f, 3), b = drawn(400, 2, 2, 0.001f, 1);
+  const Metrics all;
+  const Evaluation found = all.evaluate(a, {statistics_of(b), b}, 0);
+  EXPECT_NEAR(to_json(found)["shift"].get<double>(), 2, 0.01);
+  EXPECT_NE(text(found).find("shift 2.0\n"), std::string::npos);
+  EXPECT_EQ(all.columns().back().title, "shift");
+  EXPECT_EQ(all.cells(found).back(), "2.0");
+  EXPECT_EQ(all.columns().size(), all.cells(found).size());
+  EXPECT_NEAR(*found.rank(), 8, 0.1);  // still the FID
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ nlohmann::json model_parameters(const std::string& path, const network::Model& m
 std::map<std::string, std::string> picture_text(const nlohmann::json& parameters,
                                                 std::map<std::string, std::string> more = {});
 
-// JSON for standard output, and for a file of results; file names that are no UTF-8 do not stop it.
+// JSON for standard output; file names in it that are no UTF-8 do not stop it.
 void print_json(const nlohmann::json& values);
 
 }  // namespace mdsm::app

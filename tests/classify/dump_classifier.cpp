@@ -8,6 +8,7 @@
 #include "io/npy.h"
 
 using namespace mdsm;
+using namespace mdsm::classify;
 
 int main(int count, char** arguments) {
   if (count != 2) return 2;

@@ -31,7 +31,8 @@ class Robust : public train::Objective {
     for (size_t i = 0; i < n; ++i) {
       double squares = 0;
       const auto at = static_cast<int64_t>(i);
-      const auto x = clean.image(at), x_noisy = noisy_.view().image(at), g = grad_x.view().image(at);
+      const std::span<const float> x = clean.image(at), x_noisy = noisy_.view().image(at),
+                                   g = grad_x.view().image(at);
       for (size_t k = 0; k < x.size(); ++k) squares += std::pow(x[k] - x_noisy[k] + variance * g[k], 2);
       const double loss = squares / std::pow(levels_[i], 2);
       const bool counts = usual_ == 0 || loss <= cap_ * usual_;

@@ -46,7 +46,7 @@ TEST_P(TorchReferenceTest, EveryParameterAgreesInDoublePrecision) {
   Vector gradient(flat.size(), 0.0), energy, residual, slope;
   for (int64_t i = 0; i < kImages; ++i) {
     const Map image = map_of(batch.noisy, i);
-    const train::Objective o = reference.objective(
+    const Objective o = reference.objective(
         map_of(batch.x, i), image, static_cast<double>(batch.weight[static_cast<size_t>(i)]), gradient);
     energy.push_back(o.energy);
     residual.push_back(o.residual);

@@ -115,6 +115,7 @@ TrainingResult train_in_folder(const TrainingOptions& options, const train::Sess
 }  // namespace
 
 TrainingPlan plan_training(const TrainingOptions& options, const train::Objective& objective) {
+  set_thread_count(static_cast<int>(options.threads));
   const auto data = data::open_dataset(options.data);
   const network::Spec spec = train::make_spec(options.train, data->image_shape());
   return {options.recorded, data->description(), spec, network::parameter_count(spec),

@@ -5,20 +5,12 @@
 
 #include "core/error.h"
 #include "image/codecs.h"
-#include "image/raster.h"
 
 namespace mdsm::image {
 namespace {
 
 bool starts_with(std::span<const std::byte> file, std::string_view signature) {
   return file.size() >= signature.size() && std::memcmp(file.data(), signature.data(), signature.size()) == 0;
-}
-
-Image centred(const Image& image, int64_t width, int64_t height, uint8_t fill) {
-  Image out = make_image(width, height, image.channels, fill);
-  copy_centred<uint8_t>({image.pixels.data(), image.width, image.height, image.channels},
-                        {out.pixels.data(), width, height, image.channels});
-  return out;
 }
 
 }  // namespace
@@ -50,20 +42,6 @@ std::map<std::string, std::string> read_png_text(const fs::path& path) {
   std::map<std::string, std::string> text;
   decode_png(read_bytes(path), path.string(), &text);
   return text;
-}
-
-Image crop_centre(const Image& image, int64_t width, int64_t height) {
-  if (width > image.width || height > image.height)
-    fail("crop to less, or enlarge it before", "an image of {}x{} pixels cannot be cropped to {}x{}",
-         image.width, image.height, width, height);
-  return centred(image, width, height, 0);
-}
-
-Image pad_centre(const Image& image, int64_t width, int64_t height, uint8_t fill) {
-  if (width < image.width || height < image.height)
-    fail("pad to more, or shrink it before", "an image of {}x{} pixels cannot be padded to {}x{}",
-         image.width, image.height, width, height);
-  return centred(image, width, height, fill);
 }
 
 Image to_grey(const Image& image) {

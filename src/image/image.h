@@ -32,11 +32,9 @@ Image read_image(const fs::path& path);
 void write_png(const fs::path& path, const Image& image, const std::map<std::string, std::string>& text = {});
 std::map<std::string, std::string> read_png_text(const fs::path& path);
 
-Image crop_centre(const Image& image, int64_t width, int64_t height);
 // Antialiased when shrinking (triangle filter widened by the scale, as PIL's BILINEAR), bilinear when
 // enlarging.
 Image resize(const Image& image, int64_t width, int64_t height);
-Image pad_centre(const Image& image, int64_t width, int64_t height, uint8_t fill = 0);
 // Brightness of an RGB pixel (ITU-R 601 weights in 16 bits, as Pillow's "L").
 constexpr uint8_t luma(uint32_t r, uint32_t g, uint32_t b) {
   return static_cast<uint8_t>((r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16);

@@ -251,7 +251,7 @@ TEST_F(Options, HelpAndReferenceNameEveryOption) {
 enum class Fruit { apple, pear };
 constexpr auto enum_names(Fruit) { return names_of<Fruit>({{Fruit::apple, "apple"}, {Fruit::pear, "pear"}}); }
 
-TEST(Options, EnumsAreGivenByName) {
+TEST(OptionKinds, EnumsAreGivenByName) {
   Fruit fruit = Fruit::apple;
   OptionSet options("eat", "");
   options.add("fruit", fruit, "what to eat");
@@ -280,7 +280,7 @@ struct Alternatives {
   }
 };
 
-TEST(Options, AlternativesHaveOptionsOfTheirOwn) {
+TEST(OptionKinds, AlternativesHaveOptionsOfTheirOwn) {
   Alternatives go;
   const std::string help = go.options.help();
   EXPECT_NE(help.find("slow: steps of the walk; fast: jumps [100 (fast 10)]"), std::string::npos) << help;
@@ -291,7 +291,7 @@ TEST(Options, AlternativesHaveOptionsOfTheirOwn) {
   EXPECT_EQ(go.options.chosen_json(), (nlohmann::json{{"steps", 10}}));
 }
 
-TEST(Options, WhatAnotherAlternativeHasIsRefused) {
+TEST(OptionKinds, WhatAnotherAlternativeHasIsRefused) {
   Alternatives go;
   go.options.parse(std::vector<std::string>{"--way", "fast", "--patience", "2", "--steps", "7"});
   try {

@@ -86,19 +86,25 @@ TEST(Resize, SameSizeAndConstantImagesStay) {
   EXPECT_ERROR(resize(image, 0, 5), "0x5");
 }
 
+// A crop where the result is smaller, a pad where it is larger.
+Image centred(const Image& image, int64_t width, int64_t height, uint8_t fill = 0) {
+  Image out = make_image(width, height, image.channels, fill);
+  copy_centred<uint8_t>({image.pixels.data(), image.width, image.height, image.channels},
+                        {out.pixels.data(), width, height, image.channels});
+  return out;
+}
+
 TEST(Fit, CropAndPadTakeTheMiddle) {
   Image image = make_image(4, 3, 1);
   for (size_t i = 0; i < 12; ++i) image.pixels[i] = static_cast<uint8_t>(i);
-  EXPECT_EQ(crop_centre(image, 2, 1).pixels, (std::vector<uint8_t>{5, 6}));
-  EXPECT_EQ(crop_centre(image, 1, 2).pixels, (std::vector<uint8_t>{1, 5}));  // odd rest: right and below
-  const Image padded = pad_centre(image, 6, 5, 9);
+  EXPECT_EQ(centred(image, 2, 1).pixels, (std::vector<uint8_t>{5, 6}));
+  EXPECT_EQ(centred(image, 1, 2).pixels, (std::vector<uint8_t>{1, 5}));  // odd rest: right and below
+  const Image padded = centred(image, 6, 5, 9);
   EXPECT_EQ(padded.row(0)[0], 9);
   EXPECT_EQ(padded.row(1)[0], 9);
   EXPECT_EQ(padded.row(1)[1], 0);
   EXPECT_EQ(padded.row(3)[4], 11);
-  EXPECT_EQ(crop_centre(padded, 4, 3).pixels, image.pixels);
-  EXPECT_ERROR(crop_centre(image, 5, 3), "cannot be cropped to 5x3");
-  EXPECT_ERROR(pad_centre(image, 4, 2), "cannot be padded to 4x2");
+  EXPECT_EQ(centred(padded, 4, 3).pixels, image.pixels);
 }
 
 TEST(Fit, Colours) {

@@ -1,7 +1,7 @@
 # Helpers that give every target of the project the same warnings, sanitizers and include root.
 
 add_library(mdsm_flags INTERFACE)
-target_include_directories(mdsm_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_include_directories(mdsm_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(mdsm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
                                             -Wno-restrict)  # a false alarm of gcc 12 in std::string
 if(MDSM_SANITIZE)
@@ -22,8 +22,8 @@ function(mdsm_precompile target)
   target_precompile_headers(${target} PRIVATE ${MDSM_COMMON_HEADERS} ${ARGN})
 endfunction()
 if(MDSM_PCH)
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "int main() { return 0; }\n")
-  add_library(mdsm_precompiled STATIC ${CMAKE_BINARY_DIR}/precompiled.cpp)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "int main() { return 0; }\n")
+  add_library(mdsm_precompiled STATIC ${PROJECT_BINARY_DIR}/precompiled.cpp)
   mdsm_precompile(mdsm_precompiled)
 endif()
 
@@ -73,7 +73,7 @@ function(mdsm_test name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   add_executable(${name}_test ${sources})
   target_link_libraries(${name}_test PRIVATE mdsm_flags ${ARG_DEPS} GTest::gtest_main)
-  target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   mdsm_test_program(${name}_test)
   gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 LABELS unit)
 endfunction()

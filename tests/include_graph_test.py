@@ -1,7 +1,8 @@
 """The map in src/README.md is true: a folder includes only the rooms its row allows, rooms stand above what they
 include, headers do not include each other in circles, and oneDNN, LibTorch and Eigen stay where their row names them.
+Public headers (include/mdsm) include each other and the standard library alone.
 
-    include_graph_test.py SRC
+    include_graph_test.py SRC [INCLUDE]
 """
 import os
 import re
@@ -117,6 +118,29 @@ def problems(src):
             yield f"{what} include each other in a circle: {' > '.join(found)}"
 
 
+def public_problems(include):
+    for path, (own, other) in sorted(read_sources(include).items()):
+        for header in own:
+            yield f'{path} includes "{header}": public headers write <mdsm/...>'
+        for header in other:
+            if header.startswith("mdsm/"):
+                if not os.path.exists(os.path.join(include, header)):
+                    yield f"{path} includes {header}, which is no public header"
+            elif "/" in header or (header.endswith(".h") and header != "stdint.h"):
+                yield f"{path} includes {header}, which users of the library need not have"
+
+
+def check_that_public_is_seen():
+    for text, expected in {"#include <vector>\n#include <mdsm/a.h>\n": "", '#include "core/x.h"\n': "write <mdsm/...>",
+                           "#include <mdsm/b.h>\n": "no public header", "#include <fmt/format.h>\n": "need not have"}.items():
+        with tempfile.TemporaryDirectory() as include:
+            os.mkdir(os.path.join(include, "mdsm"))
+            with open(os.path.join(include, "mdsm/a.h"), "w", encoding="utf-8") as file:
+                file.write(text)
+            found = "\n".join(public_problems(include))
+            assert expected in found and (expected or not found), (expected, found)
+
+
 def check_that_it_sees():
     """A small tree that is right, then one mistake at a time."""
     tree = {
@@ -149,6 +173,7 @@ def check_that_it_sees():
 
 check_that_it_sees()
 assert len(read_sources(sys.argv[1])) > 100
-found = sorted(set(problems(sys.argv[1])))
+check_that_public_is_seen()
+found = sorted(set(problems(sys.argv[1])) | set(public_problems(sys.argv[2]) if len(sys.argv) > 2 else []))
 print("\n".join(found))
 sys.exit(1 if found else 0)

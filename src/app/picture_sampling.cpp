@@ -35,7 +35,7 @@ sample::Samples PictureSampling::solve(const sample::Run& given,
 
 ChooseSampling chosen_sampling(SamplerChoice& choice, OptionSet& options) {
   return [&](const network::Model& model) {
-    choice.resolve(options, model);
+    choice.resolve(options, model.info);
     const sample::Sampler& sampler = choice.sampler();
     PictureSampling chosen;
     chosen.parameters = choice.parameters();

@@ -17,10 +17,10 @@ void SamplerChoice::declare(OptionSet& options, const std::vector<std::string>& 
   options.common();
 }
 
-void SamplerChoice::resolve(OptionSet& options, const network::Model& model) {
+void SamplerChoice::resolve(OptionSet& options, const nlohmann::json& info) {
   options.choose(name_);
   const auto found = std::ranges::find(offered_, name_, [](const auto& one) { return one.first; });
-  found->second->resolve(options, model.info);
+  found->second->resolve(options, info);
   chosen_ = found->second.get();
   parameters_ = options.chosen_json();
   chosen_->complete(parameters_);

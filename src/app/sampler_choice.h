@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/options.h"
-#include "network/model_file.h"
 #include "sample/registry.h"
 
 namespace mdsm::app {
@@ -19,8 +18,9 @@ class SamplerChoice {
  public:
   // names: the samplers offered, the first one is the default.
   void declare(OptionSet& options, const std::vector<std::string>& names);
-  // After parsing: completes the chosen sampler's options from the model and checks them.
-  void resolve(OptionSet& options, const network::Model& model);
+  // After parsing: completes the chosen sampler's options from what the model file says
+  // (network::Model::info) and checks them.
+  void resolve(OptionSet& options, const nlohmann::json& info);
 
   const std::string& name() const { return name_; }
   const sample::Sampler& sampler() const { return *chosen_; }  // after resolve()

@@ -60,10 +60,22 @@ void check_memory(std::optional<size_t> need, int64_t micro_batch) {
          "training needs about {} of memory, {} are available", bytes_text(*need), bytes_text(available));
 }
 
-std::unique_ptr<data::Dataset> preview_data(const TrainingOptions& options) {
+// The images that a run sees: the caller's, which are not owned, or those of the source.
+using Images = std::shared_ptr<const data::Dataset>;
+Images not_owned(const data::Dataset* images) {
+  return {images, [](const data::Dataset*) {}};
+}
+
+Images training_data(const TrainingOptions& options) {
+  return options.own_data ? not_owned(options.own_data) : data::open_dataset(options.data);
+}
+
+Images preview_data(const TrainingOptions& options, const Images& training) {
+  if (options.own_test) return not_owned(options.own_test);
+  if (options.own_data || options.train.preview_every == 0) return training;
   data::DataOptions test = options.data;
   test.split = data::Split::test;
-  return options.train.preview_every > 0 ? data::open_dataset(test) : nullptr;
+  return data::open_dataset(test);
 }
 
 void log_start(const TrainingOptions& options, const train::SessionInput& input, int64_t step,
@@ -101,8 +113,10 @@ TrainingResult train_in_folder(const TrainingOptions& options, const train::Sess
   log_start(options, input, start.step, need);
   set_quiet(true);
   try {
-    Display display(input.objective, input.engine.spec(), result.steps, start.step);
-    result.step = train::train(input, start, options.stop_after, stop, display);
+    std::optional<Display> display;
+    if (!options.observer) display.emplace(input.objective, input.engine.spec(), result.steps, start.step);
+    result.step =
+        train::train(input, start, options.stop_after, stop, display ? *display : *options.observer);
   } catch (const Error& error) {
     log_info("error: {}", error.what());  // for log.txt; the caller tells the user
     throw;
@@ -116,7 +130,7 @@ TrainingResult train_in_folder(const TrainingOptions& options, const train::Sess
 
 TrainingPlan plan_training(const TrainingOptions& options, const train::Objective& objective) {
   set_thread_count(static_cast<int>(options.threads));
-  const auto data = data::open_dataset(options.data);
+  const Images data = training_data(options);
   const network::Spec spec = train::make_spec(options.train, data->image_shape());
   return {options.recorded, data->description(), spec, network::parameter_count(spec),
           memory_need(options, objective, spec)};
@@ -136,16 +150,16 @@ TrainingResult run_training(const TrainingOptions& options, train::Objective& ob
   set_thread_count(static_cast<int>(options.threads));
   const std::string name = train::run_name(options.data.source, to_string(options.train.network),
                                            options.train.width, options.desc);
-  const auto data = data::open_dataset(options.data);
+  const Images data = training_data(options);
   const network::Spec spec = train::make_spec(options.train, data->image_shape());
   const std::optional<size_t> need = memory_need(options, objective, spec);
   check_memory(need, options.train.micro());
   // All that can be refused comes before the folder, so that a refused run leaves nothing behind.
   const auto seed = static_cast<uint64_t>(options.train.seed);
   const auto engine = engine::make_engine(options.engine, network::Parameters::initialised(spec, seed));
-  const auto shown = preview_data(options);
+  const Images shown = preview_data(options, data);
   const train::NoiseOptions usual = train::preset_noise(options.train.preset, options.data.source);
-  train::Preview preview(shown ? *shown : *data, spec, objective.preview_noise(usual), seed, options.engine);
+  train::Preview preview(*shown, spec, objective.preview_noise(usual), seed, options.engine);
   train::RunFolder folder =
       options.resume.empty()
           ? train::RunFolder::create(options.outdir, name, options.recorded, version_text())

@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 
+#include "core/options.h"
 #include "data/dataset.h"
 #include "engine/registry/registry.h"
-#include "train/objective.h"
+#include "train/objectives.h"
+#include "train/observer.h"
 #include "train/train_options.h"
 
 namespace mdsm::app {
@@ -25,8 +27,28 @@ struct TrainingOptions {
   int64_t stop_after = 0;             // steps of this call; 0 = to the end
   bool quiet = false;
 
+  // Images of the caller's in place of data.source, and for previews; they outlive the call.
+  const data::Dataset *own_data = nullptr, *own_test = nullptr;
+  train::TrainObserver* observer = nullptr;  // in place of the progress on the terminal
+
   nlohmann::json recorded;   // all options, for options.json
   std::string options_hash;  // of those that must not change on resume
+};
+
+// The options of `mdsm train`, from declared to complete: a preset for a new run, the recorded ones for a
+// resumed run.
+class TrainingSetup {
+ public:
+  void declare(OptionSet& options);
+  void resolve(OptionSet& options);
+
+  TrainingOptions job;
+  bool dry_run = false;
+  train::Objective& objective() { return objectives_.chosen(); }
+
+ private:
+  nlohmann::json defaults_;
+  train::ObjectiveChoice objectives_;
 };
 
 // What would be trained.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <jpeglib.h>
 #include <matio.h>
+#include <mdsm/version.h>
 #include <png.h>
 #include <zlib.h>
 

@@ -129,7 +129,7 @@ int Evaluate::run(OptionSet& options) {
   if (of_run) {
     const network::Model last = job.last_checkpoint();
     choose_seeds(options);
-    sampler_.resolve(options, last);
+    sampler_.resolve(options, last.info);
   }
   const app::EvaluateResult result = job.run(of_run ? &sampler_ : nullptr);
   json_ ? app::print_json(to_json(result)) : print(result, metrics_);

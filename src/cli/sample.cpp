@@ -41,7 +41,7 @@ class Sample : public Command {
     sample_.seeds = app::chosen_seeds(n_, options.given("n"), seeds_);
     if (sample_.resume && sample_.force) fail_usage("choose one", "--resume and --force exclude each other");
     const network::Model model = sample_.use.load();
-    sampler_.resolve(options, model);
+    sampler_.resolve(options, model.info);
     const StopFlag stop;
     const app::SampleResult result = app::run_sample(sample_, model, sampler_, stop.flag());
     json_ ? app::print_json(to_json(result)) : print(result);

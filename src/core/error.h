@@ -4,31 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
+#include <mdsm/error.h>
 #include <string>
 #include <utility>
 
 namespace mdsm {
-
-enum class ErrorKind { failure, usage };
-
-class Error : public std::runtime_error {
- public:
-  Error(ErrorKind kind, std::string message, std::string hint = "")
-      : std::runtime_error(hint.empty() ? message : message + "; " + hint),
-        kind_(kind),
-        message_(std::move(message)),
-        hint_(std::move(hint)) {}
-
-  ErrorKind kind() const { return kind_; }
-  const std::string& message() const { return message_; }
-  const std::string& hint() const { return hint_; }
-
- private:
-  ErrorKind kind_;
-  std::string message_;
-  std::string hint_;
-};
 
 // Something went wrong while doing what was asked: fail("use another file", "{}: not a PNG file", path).
 template <class... Args>

@@ -2,14 +2,13 @@
 // they run on plain std::thread instead, which the thread sanitizer understands.
 #pragma once
 
+#include <mdsm/threads.h>
 #include <cstdint>
 #include <functional>
 
 namespace mdsm {
 
 int hardware_threads();  // those this process may use: all cores, or OMP_NUM_THREADS
-int thread_count();
-void set_thread_count(int threads);  // 0 = all; for the whole process
 // OpenMP counts its threads for each thread that calls it. Call this before a library that uses OpenMP
 // (oneDNN) in a thread that did not call set_thread_count() itself; parallel_for() does not need it.
 void apply_thread_count();

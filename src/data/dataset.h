@@ -1,40 +1,18 @@
-// The second seam: where images come from. A Dataset is a fixed list of equally sized images in [0,1] that
-// can be read in any order from any thread. open_dataset() makes one from a source and the fitting options of
-// the command line.
+// Where images come from: the Dataset of <mdsm/dataset.h>, and open_dataset(), which makes one from a source
+// and the fitting options of the command line.
 #pragma once
 
+#include <mdsm/dataset.h>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "core/enum_names.h"
 #include "core/tensor.h"
 
 namespace mdsm::data {
 
-class Dataset {
- public:
-  virtual ~Dataset() = default;
-
-  virtual int64_t size() const = 0;
-  virtual Shape image_shape() const = 0;  // n = 1
-  // Copies image `index` to out (C,H,W values in [0,1]).
-  virtual void read(int64_t index, std::span<float> out) const = 0;
-  // Class of the image, or -1 where the source has no labels.
-  virtual int label(int64_t) const { return -1; }
-  virtual std::vector<std::string> class_names() const { return {}; }
-  // "train" or "test": the part of the source that was read. Empty where the source has no parts, so that
-  // train and test are the same images.
-  virtual std::string part() const { return ""; }
-  // Whether all values are those of 8 bits, k/255.
-  virtual bool eight_bit() const { return false; }
-  // The image's number in the source.
-  virtual int64_t source_index(int64_t index) const { return index; }
-  // One line: what it is and where it was read from.
-  virtual std::string description() const = 0;
-};
+using mdsm::Dataset;
 
 enum class Split { train, test };
 constexpr auto enum_names(Split) { return names_of<Split>({{Split::train, "train"}, {Split::test, "test"}}); }

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 
-namespace mdsm::engine {
+namespace mdsm {
 
 void EnergyModel::check_images(ConstTensorView x, const char* what) const {
   if (x.shape.n < 1 || x.shape != images(x.shape.n))
@@ -35,4 +35,4 @@ void EnergyModel::energy_impl(ConstTensorView x, std::span<float> energy) {
   energy_and_gradient_impl(x, energy, grad_x);
 }
 
-}  // namespace mdsm::engine
+}  // namespace mdsm

@@ -1,5 +1,5 @@
 // The small trained files that ship with the program. They lie in a folder `models`: the one MDSM_MODELS
-// names, else those that come with the program (core/resources.h).
+// names, else the one that comes with the program (core/resources.h).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Finds and opens libmdsm_torch.so: $MDSM_TORCH_MODULE alone when it is set, else ../lib and ../lib/mdsm
-// beside the folder of the running program. The module stays open until the program ends, because engines and
+// Finds and opens libmdsm_torch.so: $MDSM_TORCH_MODULE alone when it is set, else the one beside libmdsm.so (a
+// build folder) or in mdsm/ beside it (installed); a program that holds this code itself looks in ../lib. The module stays open until the program ends, because engines and
 // exceptions from it may live that long.
 #include "engine/registry/torch_loader.h"
 
@@ -17,8 +17,9 @@ namespace {
 
 std::vector<fs::path> candidates() {
   if (const char* named = std::getenv("MDSM_TORCH_MODULE"); named && *named) return {named};
-  const fs::path lib = program_path().parent_path().parent_path() / "lib";
-  return {lib / kTorchModuleFile, lib / "mdsm" / kTorchModuleFile};
+  const fs::path folder = library_path().parent_path();
+  return {folder / kTorchModuleFile, folder / "mdsm" / kTorchModuleFile,
+          folder.parent_path() / "lib" / kTorchModuleFile};
 }
 
 // Empty when there is none.

@@ -1,0 +1,205 @@
+#include <mdsm/model.h>
+
+#include <algorithm>
+
+#include "api/settings.h"
+#include "app/model_use.h"
+#include "app/picture_sampling.h"
+#include "core/error.h"
+#include "core/threads.h"
+#include "data/fitting.h"
+#include "image/picture.h"
+#include "restore/denoise.h"
+
+namespace mdsm {
+namespace {
+
+void clamp_images(Tensor& images) {
+  for (float& value : images.values()) value = std::clamp(value, 0.0f, 1.0f);
+}
+
+// Calls draw(run, first) for batches of the seeds and puts the samples together. A progress function that
+// says stop sets the flag that samplers look at, and ends it all.
+template <class Draw>
+Samples in_batches(EnergyModel& energy, std::span<const uint64_t> seeds, int64_t batch,
+                   const OnProgress& progress, const Draw& draw) {
+  if (seeds.empty()) fail_usage("give at least one", "no seeds given");
+  if (batch < 1) fail_usage("use 1 or more", "a batch of {} images", batch);
+  const auto total = static_cast<int64_t>(seeds.size());
+  Samples all{Tensor(energy.images(total)), {}, {}};
+  std::atomic<bool> stop = false;
+  for (int64_t first = 0; first < total; first += batch) {
+    const int64_t count = std::min(batch, total - first);
+    const auto observe = [&](const sample::StepReport& report) {
+      const int64_t done = first + count * report.step / std::max<int64_t>(1, report.steps);
+      if (progress && !progress({done, total, report.sigma})) stop = true;
+    };
+    const sample::Samples drawn =
+        draw({.model = energy,
+              .seeds = seeds.subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
+              .observer = observe,
+              .stop = &stop},
+             first);
+    if (drawn.stopped || stop)
+      throw Cancelled(fmt::format("stopped; {} of {} images were drawn", first, total));
+    std::ranges::copy(drawn.x.values(), all.images.view().images(first, count).data);
+    all.energy.insert(all.energy.end(), drawn.energy.begin(), drawn.energy.end());
+    all.evaluations.insert(all.evaluations.end(), drawn.evaluations.begin(), drawn.evaluations.end());
+  }
+  clamp_images(all.images);
+  if (progress) progress({total, total, 0});
+  return all;
+}
+
+Samples draw(EnergyModel& energy, const nlohmann::json& info, std::span<const uint64_t> seeds, int64_t batch,
+             const DrawOptions& options) {
+  OptionSet set("sample", "");
+  app::SamplerChoice sampler;
+  sampler.declare(set, sample::samplers().names());
+  api::apply(set, options.settings);
+  sampler.resolve(set, info);
+  return in_batches(energy, seeds, batch, options.progress,
+                    [&](const sample::Run& run, int64_t) { return sampler.draw(run); });
+}
+
+// One mask for all images or one for each, in values of 0 and 1.
+image::Mask mask_of(std::span<const uint8_t> known, const Shape& images) {
+  const auto pixels = static_cast<size_t>(images.h * images.w);
+  const bool one = known.size() == pixels;
+  if (!one && known.size() != pixels * static_cast<size_t>(images.n))
+    fail_usage(
+        fmt::format("give {} values for all images, or {}", pixels, pixels * static_cast<size_t>(images.n)),
+        "the mask has {} values", known.size());
+  const auto bad = std::ranges::find_if(known, [](uint8_t value) { return value > 1; });
+  if (bad != known.end()) fail_usage("1 is known, 0 is missing", "the mask has a value {}", *bad);
+  return {{one ? 1 : images.n, 1, images.h, images.w}, {known.begin(), known.end()}};
+}
+
+image::Mask part_of(const image::Mask& mask, int64_t first, int64_t count) {
+  if (mask.shape.n == 1) return mask;
+  const auto plane = static_cast<int64_t>(mask.shape.h * mask.shape.w);
+  return {mask.shape.with_n(count),
+          {mask.known.begin() + first * plane, mask.known.begin() + (first + count) * plane}};
+}
+
+}  // namespace
+
+struct Model::Parts {
+  app::ModelUse use;
+  network::Model model;
+  std::unique_ptr<EnergyModel> engine;
+
+  Parts(const std::string& name, const ModelOptions& options)
+      : use{name,
+            {from_name<engine::EngineKind>(options.engine, "engine"), options.device},
+            thread_count(),
+            options.batch},
+        model(use.load()),
+        engine(use.make(model, checked(options.batch))) {}
+
+  static int64_t checked(int64_t batch) {
+    if (batch < 1 || batch > 1000000) fail_usage("use 1 to 1000000", "a batch of {} images", batch);
+    return batch;
+  }
+  int64_t batch() const { return use.batch; }
+  const network::Spec& spec() const { return model.parameters.spec(); }
+};
+
+Model::Model(const std::string& name, const ModelOptions& options)
+    : Model(std::make_unique<Parts>(name, options)) {}
+Model::Model(std::unique_ptr<Parts> parts)
+    : EnergyModel(parts->engine->image_shape(), parts->engine->sigma0()), parts_(std::move(parts)) {}
+Model::~Model() = default;
+
+void Model::energy_impl(ConstTensorView x, std::span<float> energy) {
+  for (int64_t first = 0; first < x.shape.n; first += parts_->batch()) {
+    const int64_t count = std::min(parts_->batch(), x.shape.n - first);
+    parts_->engine->energy(x.images(first, count),
+                           energy.subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
+  }
+}
+
+void Model::energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) {
+  for (int64_t first = 0; first < x.shape.n; first += parts_->batch()) {
+    const int64_t count = std::min(parts_->batch(), x.shape.n - first);
+    parts_->engine->energy_and_gradient(
+        x.images(first, count), energy.subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
+        grad_x.images(first, count));
+  }
+}
+
+Samples Model::sample(std::span<const uint64_t> seeds, const DrawOptions& options) {
+  return draw(*this, parts_->model.info, seeds, parts_->batch(), options);
+}
+
+Denoised Model::denoise(ConstTensorView images) {
+  restore::Denoised found = restore::denoise(*this, images);
+  clamp_images(found.x);
+  return {std::move(found.x), std::move(found.sigma), std::move(found.energy)};
+}
+
+Samples Model::inpaint(ConstTensorView images, std::span<const uint8_t> known,
+                       std::span<const uint64_t> seeds, const DrawOptions& options) {
+  if (images.shape != this->images(images.shape.n))
+    fail_usage("fit() makes a picture fit", "images have shape {}, the model takes {}", images.shape.text(),
+               this->images(images.shape.n).text());
+  if (seeds.size() != static_cast<size_t>(images.shape.n))
+    fail_usage("give one for each image", "{} seeds for {} images", seeds.size(), images.shape.n);
+  const image::Mask mask = mask_of(known, images.shape);
+  OptionSet set("inpaint", "");
+  app::SamplerChoice sampler;
+  sampler.declare(set, {"fast", "annealed"});
+  api::apply(set, options.settings);
+  const app::PictureSampling sampling = app::chosen_sampling(sampler, set)(parts_->model);
+  return in_batches(*this, seeds, parts_->batch(), options.progress,
+                    [&](const sample::Run& run, int64_t first) {
+                      const auto count = static_cast<int64_t>(run.seeds.size());
+                      return sampling.inpaint(run, images.images(first, count), part_of(mask, first, count));
+                    });
+}
+
+Tensor Model::fit(ConstTensorView picture) const {
+  if (picture.shape.n != 1 || (picture.shape.c != 1 && picture.shape.c != 3))
+    fail_usage("give one image with 1 or 3 channels", "a picture of shape {}", picture.shape.text());
+  const image::Picture given{picture.shape,
+                             std::vector<float>(picture.values().begin(), picture.values().end())};
+  const data::Fitting fitting(picture.shape, image_shape(), {}, "the picture");
+  Tensor out(image_shape());
+  std::ranges::copy(fitting.fit(given), out.data());
+  return out;
+}
+
+std::string Model::info() const {
+  nlohmann::json info = parts_->model.info;
+  info["spec"] = to_json(parts_->spec());
+  return info.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<std::string> model_names() { return app::bundled_models(); }
+
+std::vector<uint64_t> seed_range(uint64_t first, int64_t count) {
+  std::vector<uint64_t> seeds;
+  for (int64_t i = 0; i < count; ++i) seeds.push_back(first + static_cast<uint64_t>(i));
+  return seeds;
+}
+
+Samples draw_samples(EnergyModel& energy, std::span<const uint64_t> seeds, const DrawOptions& options,
+                     int64_t batch) {
+  return draw(energy, nlohmann::json::object(), seeds, batch, options);
+}
+
+Tensor read_picture(const std::string& path) {
+  const image::Picture picture = image::to_picture(image::read_image(path));
+  Tensor out(picture.shape);
+  std::ranges::transform(std::get<std::vector<uint8_t>>(picture.values), out.data(),
+                         [](uint8_t value) { return static_cast<float>(value) / 255.0f; });
+  return out;
+}
+
+void write_png(const std::string& path, ConstTensorView image) {
+  if (image.shape.n != 1 || (image.shape.c != 1 && image.shape.c != 3))
+    fail_usage("give one image with 1 or 3 channels", "a picture of shape {}", image.shape.text());
+  image::write_png(path, image::to_image(image));
+}
+
+}  // namespace mdsm

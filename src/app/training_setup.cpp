@@ -1,0 +1,63 @@
+#include "app/engine_options.h"
+#include "app/train.h"
+#include "core/error.h"
+#include "data/data_options.h"
+#include "train/resume_options.h"
+#include "train/run_folder.h"
+
+namespace mdsm::app {
+namespace {
+
+void declare_saving(OptionSet& options, TrainingSetup& setup, const std::vector<std::string>& may_change) {
+  options.group("Saving");
+  options.add("outdir", setup.job.outdir, "where the numbered run folder is made").meta("FOLDER");
+  options.add("desc", setup.job.desc, "a word for the end of the run folder's name");
+  options
+      .add("resume", setup.job.resume,
+           fmt::format(
+               "go on with this run; steps, lr*, warmup, clip, micro-batch, *-every, engine, device and "
+               "threads may change, and {}",
+               fmt::join(may_change, ", ")))
+      .meta("RUN")
+      .command_line_only();
+  options
+      .add("stop-after", setup.job.stop_after,
+           "save and stop after so many steps of this call; 0 = go to the end")
+      .range(0, 1e9)
+      .command_line_only();
+  options.add("dry-run", setup.dry_run, "print options, network and memory; write nothing")
+      .command_line_only();
+  options.add("quiet", setup.job.quiet, "only warnings and errors on standard error").command_line_only();
+}
+
+}  // namespace
+
+void TrainingSetup::declare(OptionSet& options) {
+  data::DeclareData which;
+  which.flip = true;
+  data::declare_data_options(options, job.data, which);
+  train::declare_train_options(options, job.train, objectives_);
+  declare_saving(options, *this, objectives_.may_change());
+  declare_engine_options(options, job.engine, job.threads);
+  options.accept_config();
+  defaults_ = options.to_json();
+}
+
+void TrainingSetup::resolve(OptionSet& options) {
+  if (job.resume.empty()) {
+    train::apply_preset(options, job.train.preset, job.data.source);
+    objectives_.resolve(options);
+  } else {
+    train::apply_recorded(options, objectives_, train::RunFolder::recorded_options(job.resume), defaults_,
+                          job.resume + "/options.json");
+  }
+  if (job.data.source.empty())
+    fail_usage("name a data set or a path, as in --data fashion-mnist", "mdsm train: --data is missing");
+  objectives_.chosen().validate(job.train);
+  validate(job.train);
+  job.data.seed = static_cast<uint64_t>(job.train.seed);
+  job.recorded = options.to_json();
+  job.options_hash = train::options_hash(job.recorded, defaults_, objectives_);
+}
+
+}  // namespace mdsm::app

@@ -1,5 +1,7 @@
 // Stacked MNIST: image i shows three digits drawn at random, one per channel, and counts as class 100a+10b+c.
 // 1,000 modes whose coverage can be counted.
+#include <algorithm>
+
 #include "core/random.h"
 #include "core/threads.h"
 #include "data/idx.h"

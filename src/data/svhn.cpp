@@ -28,8 +28,6 @@ struct FreeVariable {
 using Mat = std::unique_ptr<mat_t, CloseMat>;
 using Variable = std::unique_ptr<matvar_t, FreeVariable>;
 
-void no_log(int, char*) {}  // libmatio would print its own lines to standard error
-
 // Inflates the element that starts here to nowhere: true where it is whole and its checksum right.
 bool is_sound_zlib(std::ifstream& in, uint64_t bytes) {
   std::vector<unsigned char> from(1 << 16), to(1 << 18);
@@ -162,7 +160,8 @@ RawImages read_svhn(const SourceRequest& request) {
   const fs::path path = file_of(request);
   const std::string name = path.string();
   check_elements(path);
-  Mat_LogInitFunc("mdsm", no_log);
+  // libmatio would print its own lines to standard error. Its versions differ in whether a message is const.
+  Mat_LogInitFunc("mdsm", [](int, auto) {});
   const Mat mat(Mat_Open(path.c_str(), MAT_ACC_RDONLY));
   if (!mat) fail("use another copy of the file", "{}: cannot be read as a MATLAB file", name);
   RawImages raw;

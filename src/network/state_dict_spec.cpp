@@ -1,8 +1,11 @@
 // From names and shapes to a network: which one it is, how wide, for which images.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "core/error.h"
 #include "network/state_dict.h"
@@ -12,7 +15,7 @@ namespace {
 
 constexpr const char* kNotOurs = "only state dicts of the networks res6, res12, res18 and res34 can be read";
 
-using Entries = std::map<std::string, const StateTensor*>;
+using Entries = std::map<std::string, const StateTensor*, std::less<>>;
 
 // DataParallel puts "module." before every name.
 Entries without_module(const StateDict& dict, const std::string& where) {
@@ -30,7 +33,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("({})", fmt::join(shape, ", "));
 }
 
-const StateTensor& need(const Entries& entries, const std::string& name, size_t dimensions,
+const StateTensor& need(const Entries& entries, std::string_view name, size_t dimensions,
                         const std::string& where) {
   const auto found = entries.find(name);
   if (found == entries.end()) fail(kNotOurs, "{}: '{}' is missing", where, name);

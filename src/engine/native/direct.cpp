@@ -23,43 +23,29 @@ dnnl::primitive_attr own_scratchpad() {
   return attr;
 }
 
-// Everything a convolution's descriptors share.
-struct Descs {
-  memory::desc src, weights, dst;
-  memory::dims strides, padding;
-
-  Descs(const ConvolutionShape& s, Layout layout)
-      : src(blocked(s.n, s.in, s.size, layout)),
-        weights({s.out, s.in, s.kernel, s.kernel}, memory::data_type::f32, Tag::any),
-        dst(blocked(s.n, s.out, s.out_size(), layout)),
-        strides{s.stride(), s.stride()},
-        padding{s.pad(), s.pad()} {}
-};
+ConvolutionDesc describe(const ConvolutionShape& s, Layout layout, bool bias) {
+  return {.src = blocked(s.n, s.in, s.size, layout),
+          .weights = {{s.out, s.in, s.kernel, s.kernel}, memory::data_type::f32, Tag::any},
+          .bias = bias ? memory::desc({s.out}, memory::data_type::f32, Tag::x) : memory::desc(),
+          .dst = blocked(s.n, s.out, s.out_size(), layout),
+          .strides = {s.stride(), s.stride()},
+          .padding = {s.pad(), s.pad()}};
+}
 
 dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionShape& shape, Layout layout,
                                                        bool bias, bool elu, bool sum) {
-  const Descs d(shape, layout);
-  const memory::desc bias_desc =
-      bias ? memory::desc({shape.out}, memory::data_type::f32, Tag::x) : memory::desc();
   dnnl::post_ops ops;
-  if (elu) ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_elu, 1.0f, 0.0f);
+  if (elu) append_elu(ops);
   if (sum) ops.append_sum(1.0f);
   dnnl::primitive_attr attr = own_scratchpad();
   attr.set_post_ops(ops);
-  const dnnl::convolution_forward::desc op(dnnl::prop_kind::forward_training,
-                                           dnnl::algorithm::convolution_direct, d.src, d.weights, bias_desc,
-                                           d.dst, d.strides, d.padding, d.padding);
-  return {op, attr, dnnl_engine()};
+  return make_forward(describe(shape, layout, bias), attr, dnnl_engine());
 }
 
-// The descriptor of a backward pass; it also wants the forward one, which oneDNN calls the hint.
 template <class Primitive>
 typename Primitive::primitive_desc backward_desc(const ConvolutionShape& shape, Layout layout) {
-  const Descs d(shape, layout);
-  return {{dnnl::algorithm::convolution_direct, d.src, d.weights, d.dst, d.strides, d.padding, d.padding},
-          own_scratchpad(),
-          dnnl_engine(),
-          forward_desc(shape, layout, false, false, false)};
+  return make_backward<Primitive>(describe(shape, layout, false), own_scratchpad(), dnnl_engine(),
+                                  forward_desc(shape, layout, false, false, false));
 }
 
 memory at(const memory::desc& desc, const float* data) {

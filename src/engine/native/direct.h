@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "core/tensor.h"
 #include "engine/native/epilogue.h"
 #include "engine/native/layout.h"
+#include "engine/native/onednn.h"
 
 namespace mdsm::engine::native {
 

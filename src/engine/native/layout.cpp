@@ -1,8 +1,7 @@
 #include "engine/native/layout.h"
 
-#include <oneapi/dnnl/dnnl.hpp>
-
 #include "engine/native/kernels.h"
+#include "engine/native/onednn.h"
 
 namespace mdsm::engine::native {
 namespace {

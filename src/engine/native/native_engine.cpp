@@ -8,6 +8,7 @@
 #include "core/threads.h"
 #include "engine/bowl.h"
 #include "engine/native/kernels.h"
+#include "engine/native/onednn.h"
 #include "engine/native/plan.h"
 
 namespace mdsm::engine {

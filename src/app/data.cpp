@@ -57,7 +57,7 @@ std::string other_sources() {
 
 DataResult run_data(const DataOptions& options) {
   const auto dataset = data::open_dataset(options.data);
-  DataResult result{dataset->description(), summarise(*dataset), dataset->class_names(), options.sheet};
+  DataResult result{dataset->description(), data::summarise(*dataset), dataset->class_names(), options.sheet};
   if (!options.sheet.empty())
     image::write_png(options.sheet,
                      data::contact_sheet(*dataset, options.columns, options.rows, options.scale));

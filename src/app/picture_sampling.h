@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/sampler_choice.h"
+#include "network/model_file.h"
 #include "restore/restore.h"
 
 namespace mdsm::app {

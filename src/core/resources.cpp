@@ -13,16 +13,27 @@ fs::path program_path() {
   return path;
 }
 
-fs::path library_path() {
+namespace {
+
+// Empty where this code is part of the program.
+fs::path find_library() {
   static const char here = 0;
   Dl_info info{};
   std::error_code error;
   // The name of the program itself is the word it was started with, which need not be a path.
-  if (dladdr(&here, &info) != 0 && info.dli_fname &&
-      fs::path(info.dli_fname).filename().string().find(".so") != std::string::npos)
-    if (const fs::path path = fs::canonical(info.dli_fname, error); !error) return path;
-  return program_path();
+  if (dladdr(&here, &info) == 0 || !info.dli_fname ||
+      fs::path(info.dli_fname).filename().string().find(".so") == std::string::npos)
+    return {};
+  const fs::path path = fs::canonical(info.dli_fname, error);
+  return error ? fs::path() : path;
 }
+
+// Found when the library is loaded: a relative path means something else after the folder was changed.
+const fs::path library_file = find_library();
+
+}  // namespace
+
+fs::path library_path() { return library_file.empty() ? program_path() : library_file; }
 
 std::vector<fs::path> resource_folders() {
   const fs::path from = library_path().parent_path();

@@ -141,7 +141,11 @@ void input_weights(const InputConvolution& conv, const float* x, const float* dy
 void adam(const AdamNumbers& a, const float* gradient, float* weights, float* m, float* v, float* ema,
           int64_t count) {
   const float keep1 = 1.0f - a.beta1, keep2 = 1.0f - a.beta2, keep_ema = 1.0f - a.ema;
+#if defined(__clang__)  // the arrays do not overlap
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
   for (int64_t i = 0; i < count; ++i) {
     const float g = gradient[i] * a.gradient_scale;
     m[i] = a.beta1 * m[i] + keep1 * g;

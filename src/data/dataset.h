@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "core/tensor.h"
 
 namespace mdsm::data {
+
+enum class Split { train, test };
+constexpr auto enum_names(Split) { return names_of<Split>({{Split::train, "train"}, {Split::test, "test"}}); }
 
 class Dataset {
  public:
@@ -25,9 +29,9 @@ class Dataset {
   // Class of the image, or -1 where the source has no labels.
   virtual int label(int64_t) const { return -1; }
   virtual std::vector<std::string> class_names() const { return {}; }
-  // "train" or "test": the part of the source that was read. Empty where the source has no parts, so that
-  // train and test are the same images.
-  virtual std::string part() const { return ""; }
+  // The part of the source that was read. None where the source has no parts, so that train and test are the
+  // same images.
+  virtual std::optional<Split> part() const { return std::nullopt; }
   // Whether all values are those of 8 bits, k/255.
   virtual bool eight_bit() const { return false; }
   // The image's number in the source.
@@ -35,9 +39,6 @@ class Dataset {
   // One line: what it is and where it was read from.
   virtual std::string description() const = 0;
 };
-
-enum class Split { train, test };
-constexpr auto enum_names(Split) { return names_of<Split>({{Split::train, "train"}, {Split::test, "test"}}); }
 
 enum class Colour { keep, grey, rgb, apart };  // apart: every channel an image of its own
 constexpr auto enum_names(Colour) {

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <mdsm/tensor.h>
+#include <optional>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace mdsm {
+
+enum class Split { train, test };
 
 class Dataset {
  public:
@@ -21,9 +24,9 @@ class Dataset {
   // Class of the image, or -1 where the source has no labels.
   virtual int label(int64_t) const { return -1; }
   virtual std::vector<std::string> class_names() const { return {}; }
-  // "train" or "test": the part of the source that was read. Empty where the source has no parts, so that
-  // train and test are the same images.
-  virtual std::string part() const { return ""; }
+  // The part of the source that was read. None where the source has no parts, so that train and test are the
+  // same images.
+  virtual std::optional<Split> part() const { return std::nullopt; }
   // Whether all values are those of 8 bits, k/255.
   virtual bool eight_bit() const { return false; }
   // The image's number in the source.

@@ -24,7 +24,7 @@ struct Images {
 // The test part is what the accuracy is of, where there is one and it is not trained on.
 Images open_training(const ClassifierOptions& options) {
   const std::shared_ptr<const data::Dataset> all = data::open_dataset(options.data);
-  if (all->part() == "train") {
+  if (all->part() == data::Split::train) {
     data::DataOptions test = options.data;
     test.split = data::Split::test;
     test.limit = 0;
@@ -37,11 +37,11 @@ Images open_training(const ClassifierOptions& options) {
 
 Images open_measured(const ClassifierOptions& options) {
   const std::shared_ptr<const data::Dataset> images = data::open_dataset(options.data);
-  const std::string part = images->part();
+  const std::optional<data::Split> part = images->part();
   return {nullptr, images,
-          part.empty()     ? AccuracyOf::all
-          : part == "test" ? AccuracyOf::test
-                           : AccuracyOf::training};
+          !part                       ? AccuracyOf::all
+          : part == data::Split::test ? AccuracyOf::test
+                                      : AccuracyOf::training};
 }
 
 void check_stopped(const std::atomic<bool>& stop, const ClassifierOptions& options) {
@@ -67,7 +67,7 @@ classify::Classifier train(const ClassifierOptions& options, const data::Dataset
                            const std::atomic<bool>& stop) {
   const classify::ClassifierTraining& training = options.training;
   Progress progress("training", training.epochs * (images.size() / std::min(training.batch, images.size())),
-                    "updates");
+                    "steps");
   classify::Classifier classifier = classify::train_classifier(
       images, training,
       [&](const classify::EpochReport& report) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/denoise.h"
+#include "core/mean.h"
 
 namespace mdsm::app {
 namespace {
@@ -10,12 +11,6 @@ namespace {
 using nlohmann::json;
 
 json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
-
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
 
 void print_ratios(double noisy, double median, double gaussian, double denoised) {
   fmt::print("  {:>10.2f}  {:>6.2f}  {:>8.2f}  {:>8.2f}", noisy, median, gaussian, denoised);

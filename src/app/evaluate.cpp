@@ -75,7 +75,7 @@ eval::EvaluationReference Evaluate::reference() {
   const auto data = data::open_dataset(options_.data);
   result_.reference_from = data->description();
   result_.reference_n = data->size();
-  result_.reference_part = data->part();
+  if (const auto part = data->part()) result_.reference_part = to_string(*part);
   eval::FeatureSet set = extract(*data, "reference", "reference");
   eval::FeatureStatistics statistics = eval::statistics_of(set);
   if (!options_.save_statistics.empty()) eval::write_statistics(options_.save_statistics, statistics);

@@ -58,7 +58,7 @@ void print(const std::vector<BundledModel>& models) {
     const network::Spec& spec = one.spec;
     fmt::print("{:<16}{} width {}, {}x{}x{}, {}{}; {}\n", one.name, to_string(spec.network), spec.width,
                spec.channels, spec.size, spec.size, one.data ? "trained on " + *one.data : "of unknown data",
-               one.updates ? fmt::format(", {} updates", grouped(*one.updates)) : "",
+               one.updates ? fmt::format(", {} steps", grouped(*one.updates)) : "",
                bytes_text(static_cast<double>(one.bytes)));
   }
   fmt::print("\nTheir names stand for files wherever a command takes a model; cards are in docs/models.\n");

@@ -45,10 +45,10 @@ bool same_source(const std::string& a, const std::string& b) {
 std::unique_ptr<data::Dataset> open_held_out(const NeighboursOptions& options, data::DataOptions data,
                                              const data::Dataset& training) {
   const bool own = options.held_out.empty() || same_source(options.held_out, data.source);
-  if (own && training.part() != "train")
+  if (own && training.part() != data::Split::train)
     fail_usage("give --held-out, or add --no-held-out", "{}: {}", data.source,
-               training.part().empty() ? "has no test images of its own"
-                                       : "its test images are the training images here (--split test)");
+               !training.part() ? "has no test images of its own"
+                                : "its test images are the training images here (--split test)");
   if (!options.held_out.empty()) data.source = options.held_out;
   data.split = data::Split::test;
   data.limit = options.held_out_limit;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/mean.h"
 #include "core/progress.h"
 #include "core/seeds.h"
 #include "image/animation.h"
@@ -19,12 +20,6 @@ using nlohmann::json;
 constexpr size_t kTrajectories = 8;    // samples whose way is shown
 constexpr int64_t kStripColumns = 12;  // steps of it
 constexpr int64_t kMaxOnGrid = 1024;   // samples on grid.png
-
-double mean(const auto& values) {
-  double sum = 0;
-  for (const auto value : values) sum += static_cast<double>(value);
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
 
 json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
 

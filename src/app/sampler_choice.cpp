@@ -3,12 +3,21 @@
 #include <algorithm>
 
 namespace mdsm::app {
+namespace {
+
+// "annealed: the paper's; fast: ..."
+std::string meanings(const std::vector<std::string>& names) {
+  std::vector<std::string> each;
+  for (const std::string& name : names) each.push_back(name + ": " + sample::samplers().at(name).what);
+  return fmt::format("{} (docs/sampling.md compares them)", fmt::join(each, "; "));
+}
+
+}  // namespace
 
 void SamplerChoice::declare(OptionSet& options, const std::vector<std::string>& names) {
   name_ = names.front();
   options.group("Sampler");
-  if (names.size() > 1)
-    options.add("sampler", name_, "how samples are drawn (docs/sampling.md compares them)").choices(names);
+  if (names.size() > 1) options.add("sampler", name_, meanings(names)).choices(names);
   for (const std::string& name : names) {
     offered_.emplace_back(name, sample::samplers().at(name).make());
     options.alternative("sampler", name);

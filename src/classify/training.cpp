@@ -104,7 +104,7 @@ class Trainer {
       right += right_[g];
     }
     if (!std::isfinite(loss))
-      fail("use a smaller --lr", "the loss is not finite after {} updates",
+      fail("use a smaller --lr", "the loss is not finite after {} steps",
            epoch * steps_per_epoch() + in_epoch);
     update(epoch * steps_per_epoch() + in_epoch);
     return {loss, right};

@@ -17,7 +17,7 @@ class Channels : public Dataset {
   int64_t size() const override { return images_->size() * shape_.c; }
   Shape image_shape() const override { return {1, 1, shape_.h, shape_.w}; }
   void read(int64_t index, std::span<float> out) const override;
-  std::string part() const override { return images_->part(); }
+  std::optional<Split> part() const override { return images_->part(); }
   bool eight_bit() const override { return images_->eight_bit(); }
   std::string description() const override { return "the channels of " + images_->description(); }
 

@@ -80,7 +80,7 @@ RawImages read_cifar10(const SourceRequest& request) {
   raw.values = Bytes();
   raw.classes = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
   raw.from = path.string();
-  if (path.extension() != ".bin" || fs::is_directory(path)) raw.part = request.split();
+  if (path.extension() != ".bin" || fs::is_directory(path)) raw.part = request.options.split;
   const int64_t limit = request.limited(INT64_MAX);
   if (fs::is_directory(path)) {
     for (const auto& name : batch_names(request)) {

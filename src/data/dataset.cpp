@@ -57,7 +57,8 @@ Resolved resolve(const std::string& text) {
 
 // "mnist train: "
 std::string name_and_part(const Resolved& from, const RawImages& images) {
-  return from.by_name ? from.source.name + (images.part.empty() ? "" : " " + images.part) + ": " : "";
+  if (!from.by_name) return "";
+  return from.source.name + (images.part ? fmt::format(" {}", to_string(*images.part)) : "") + ": ";
 }
 
 void check(const DataOptions& options) {

@@ -2,20 +2,24 @@
 // and the fitting options of the command line.
 #pragma once
 
-#include <mdsm/dataset.h>
 #include <cstdint>
+#include <mdsm/dataset.h>
 #include <memory>
 #include <string>
 
 #include "core/enum_names.h"
 #include "core/tensor.h"
 
+namespace mdsm {
+
+constexpr auto enum_names(Split) { return names_of<Split>({{Split::train, "train"}, {Split::test, "test"}}); }
+
+}  // namespace mdsm
+
 namespace mdsm::data {
 
 using mdsm::Dataset;
-
-enum class Split { train, test };
-constexpr auto enum_names(Split) { return names_of<Split>({{Split::train, "train"}, {Split::test, "test"}}); }
+using mdsm::Split;
 
 enum class Colour { keep, grey, rgb, apart };  // apart: every channel an image of its own
 constexpr auto enum_names(Colour) {

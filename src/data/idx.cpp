@@ -150,7 +150,7 @@ RawImages read_idx_unfitted(const SourceRequest& request) {
   raw.shape = {images.extents[0], 1, images.extents[1], images.extents[2]};
   raw.values = std::move(images.values);
   raw.from = path.string();
-  if (fs::is_directory(request.path)) raw.part = request.split();
+  if (fs::is_directory(request.path)) raw.part = request.options.split;
   if (const auto beside = labels_file(path)) {
     const IdxFile labels = read_idx_file(*beside, 1, request.options.limit);
     if (labels.extents[0] != raw.shape.n)

@@ -93,7 +93,7 @@ RawImages read_folder(const SourceRequest& request) {
     fail("name a folder with .png, .jpg or .jpeg files", "{}: no images in this folder", root.string());
   RawImages raw;
   raw.from = single ? request.path.string() : root.string();
-  if (!single && root != request.path) raw.part = request.split();
+  if (!single && root != request.path) raw.part = request.options.split;
   label_by_folder(raw, files);
   files.resize(static_cast<size_t>(request.limited(static_cast<int64_t>(files.size()))));
   raw.labels.resize(raw.labels.empty() ? 0 : files.size());

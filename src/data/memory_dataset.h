@@ -17,7 +17,7 @@ class MemoryDataset : public Dataset {
   void read(int64_t index, std::span<float> out) const override;
   int label(int64_t index) const override;
   std::vector<std::string> class_names() const override { return images_.classes; }
-  std::string part() const override { return images_.part; }
+  std::optional<Split> part() const override { return images_.part; }
   bool eight_bit() const override { return std::holds_alternative<std::vector<uint8_t>>(images_.values); }
   std::string description() const override { return description_; }
 

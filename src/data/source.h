@@ -20,7 +20,7 @@ struct RawImages {
   std::vector<int32_t> labels;       // one per image, or none at all
   std::vector<std::string> classes;  // names of the labels 0, 1, ...; may be empty
   std::string from;                  // the file or folder it was read from
-  std::string part;                  // train or test; empty where the source has no parts
+  std::optional<Split> part;         // none where the source has no parts
 };
 
 struct SourceRequest {

@@ -17,7 +17,7 @@ class Subset : public Dataset {
   void read(int64_t index, std::span<float> out) const override { whole_->read(inner(index), out); }
   int label(int64_t index) const override { return whole_->label(inner(index)); }
   std::vector<std::string> class_names() const override { return whole_->class_names(); }
-  std::string part() const override { return whole_->part(); }
+  std::optional<Split> part() const override { return whole_->part(); }
   int64_t source_index(int64_t index) const override { return whole_->source_index(inner(index)); }
   bool eight_bit() const override { return whole_->eight_bit(); }
   std::string description() const override { return note_ + whole_->description(); }

@@ -166,7 +166,7 @@ RawImages read_svhn(const SourceRequest& request) {
   if (!mat) fail("use another copy of the file", "{}: cannot be read as a MATLAB file", name);
   RawImages raw;
   raw.from = name;
-  if (fs::is_directory(request.path)) raw.part = request.split();
+  if (fs::is_directory(request.path)) raw.part = request.options.split;
   raw.classes = digit_names();
   {
     const Variable x = variable_info(mat.get(), "X", name);

@@ -9,24 +9,10 @@
 #include "core/log_sum.h"
 #include "core/random.h"
 #include "eval/mean.h"
+#include "linalg/symmetric.h"
 
 namespace mdsm::eval {
 namespace {
-
-// In place: the lower triangle L of a positive definite matrix L Lᵀ.
-void factorise(std::vector<double>& a, size_t d) {
-  for (size_t i = 0; i < d; ++i)
-    for (size_t j = 0; j <= i; ++j) {
-      double sum = a[i * d + j];
-      for (size_t k = 0; k < j; ++k) sum -= a[i * d + k] * a[j * d + k];
-      if (i != j) {
-        a[i * d + j] = sum / a[j * d + j];
-        continue;
-      }
-      if (!(sum > 0)) fail("use --covariance diagonal or fewer --components", "a singular covariance");
-      a[i * d + i] = std::sqrt(sum);
-    }
-}
 
 // First centres far apart: each is drawn with probability proportional to the squared distance to those
 // before it. Shares: 1 for the nearest centre.
@@ -131,7 +117,8 @@ void GaussianMixture::maximise(const FeatureTable& data, const std::vector<doubl
     }
     double log_det = 0;
     for (size_t j = 0; j < d; ++j) covariance[j * d + j] += floor[j];
-    factorise(covariance, d);
+    if (!linalg::cholesky(covariance, static_cast<int64_t>(d)))
+      fail("use --covariance diagonal or fewer --components", "a singular covariance");
     for (size_t j = 0; j < d; ++j) log_det += std::log(covariance[j * d + j]);
     part.mean = std::move(mean);
     part.factor = std::move(covariance);

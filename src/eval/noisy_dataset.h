@@ -24,7 +24,7 @@ class NoisyDataset : public data::Dataset {
   void read(int64_t index, std::span<float> out) const override;
   int label(int64_t index) const override { return images_->label(index); }
   std::vector<std::string> class_names() const override { return images_->class_names(); }
-  std::string part() const override { return images_->part(); }
+  std::optional<data::Split> part() const override { return images_->part(); }
   int64_t source_index(int64_t index) const override { return images_->source_index(index); }
   std::string description() const override;
 

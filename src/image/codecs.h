@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <span>
 #include <string>
 
@@ -16,9 +15,7 @@ constexpr int64_t kMaxImageBytes = int64_t{1} << 30;
 // Refuses sizes that no data set has and that only a damaged or hostile header claims.
 void check_image_size(int64_t width, int64_t height, int64_t channels, const std::string& name);
 
-// text, when given, receives the textual chunks.
-Image decode_png(std::span<const std::byte> file, const std::string& name,
-                 std::map<std::string, std::string>* text = nullptr);
+Image decode_png(std::span<const std::byte> file, const std::string& name);
 Image decode_jpeg(std::span<const std::byte> file, const std::string& name);
 
 }  // namespace mdsm::image

@@ -38,12 +38,6 @@ Image decode_image(std::span<const std::byte> file, const std::string& name) {
 
 Image read_image(const fs::path& path) { return decode_image(read_bytes(path), path.string()); }
 
-std::map<std::string, std::string> read_png_text(const fs::path& path) {
-  std::map<std::string, std::string> text;
-  decode_png(read_bytes(path), path.string(), &text);
-  return text;
-}
-
 Image to_grey(const Image& image) {
   if (image.channels == 1) return image;
   Image out = make_image(image.width, image.height, 1);

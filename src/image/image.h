@@ -30,7 +30,6 @@ Image decode_image(std::span<const std::byte> file, const std::string& name);
 Image read_image(const fs::path& path);
 // text: PNG tEXt chunks, keyword to value.
 void write_png(const fs::path& path, const Image& image, const std::map<std::string, std::string>& text = {});
-std::map<std::string, std::string> read_png_text(const fs::path& path);
 
 // Antialiased when shrinking (triangle filter widened by the scale, as PIL's BILINEAR), bilinear when
 // enlarging.

@@ -88,14 +88,6 @@ Image without_alpha(PngState& state) {
   return image;
 }
 
-std::map<std::string, std::string> text_of(PngState& state) {
-  std::map<std::string, std::string> found;
-  png_textp chunks = nullptr;
-  const int count = png_get_text(state.png, state.info, &chunks, nullptr);
-  for (int i = 0; i < count; ++i) found[chunks[i].key] = chunks[i].text ? chunks[i].text : "";
-  return found;
-}
-
 struct ReadGuard {
   PngState& state;
   ~ReadGuard() { png_destroy_read_struct(&state.png, &state.info, nullptr); }
@@ -139,8 +131,7 @@ std::vector<png_text> text_chunks(const std::map<std::string, std::string>& text
 
 }  // namespace
 
-Image decode_png(std::span<const std::byte> file, const std::string& name,
-                 std::map<std::string, std::string>* text) {
+Image decode_png(std::span<const std::byte> file, const std::string& name) {
   PngState state;
   state.input = file;
   const ReadGuard guard{state};
@@ -156,7 +147,6 @@ Image decode_png(std::span<const std::byte> file, const std::string& name,
   state.pixels.resize(row_bytes * state.height);
   for (size_t y = 0; y < state.height; ++y) state.rows.push_back(state.pixels.data() + y * row_bytes);
   check(read_pixels(state));
-  if (text) *text = text_of(state);
   return without_alpha(state);
 }
 

@@ -5,6 +5,7 @@
 #define EIGEN_DONT_PARALLELIZE
 #include "linalg/symmetric.h"
 
+#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
@@ -82,6 +83,14 @@ LowRankRoot semidefinite_root(const Matrix& a, int64_t d) {
   for (Eigen::Index i = 0; i < d; ++i)
     Eigen::Map<Eigen::RowVectorXd>(root.l.data() + order[static_cast<size_t>(i)] * k, k) = l.row(i).head(k);
   return root;
+}
+
+bool cholesky(Matrix& a, int64_t d) {
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::Map<RowMajor> whole(a.data(), d, d);
+  Eigen::Ref<RowMajor> in_place(whole);
+  const Eigen::LLT<Eigen::Ref<RowMajor>> llt(in_place);
+  return llt.info() == Eigen::Success && (whole.diagonal().array() > 0).all();  // NaN is not above 0
 }
 
 double trace_of_product_root(const Matrix& a, const Matrix& b, int64_t d) {

@@ -1,4 +1,5 @@
-// Symmetric matrices in float64, row-major with both halves filled: what the Fréchet distance needs.
+// Symmetric matrices in float64, row-major with both halves filled: what the Fréchet distance and mixtures of
+// Gaussians need.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,10 @@ struct LowRankRoot {
   std::vector<double> l;
 };
 LowRankRoot semidefinite_root(const Matrix& a, int64_t d);
+
+// In place: the lower triangle l with l * transposed(l) = a. Reads the lower half of a and leaves the upper
+// one alone. False where a is not positive definite; what it then holds means nothing.
+bool cholesky(Matrix& a, int64_t d);
 
 // Trace of the square root of a * b, for positive semi-definite a and b. Throws when they are not.
 double trace_of_product_root(const Matrix& a, const Matrix& b, int64_t d);

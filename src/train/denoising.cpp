@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/mean.h"
 
 namespace mdsm::train {
 namespace {

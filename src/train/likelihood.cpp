@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/mean.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "sample/update.h"

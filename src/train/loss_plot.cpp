@@ -33,7 +33,7 @@ std::string loss_plot(const fs::path& stats, const std::string& title, const Los
   }
   for (plot::PlotPanel* shown_panel : {&loss, &rate})
     for (plot::PlotSeries& series : shown_panel->series) plot::thin(series, kPoints);
-  return plot::svg({title, "updates", {loss, rate}});
+  return plot::svg({title, "steps", {loss, rate}});
 }
 
 }  // namespace mdsm::train

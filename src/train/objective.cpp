@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace mdsm::train {
 namespace {
@@ -30,10 +29,6 @@ nlohmann::json constant_sampling(double sigma0) { return sampling_record(sigma0,
 
 nlohmann::json annealed_sampling(double sigma0) {
   return sampling_record(sigma0, std::max(1.0, std::pow(1 / sigma0, 2)), 500, 2000, 200);
-}
-
-double mean(std::span<const float> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 }  // namespace mdsm::train

@@ -94,8 +94,6 @@ void for_micro_batches(const TrainOptions& options, const Body& body) {
     body(first, std::min(options.micro(), options.batch - first));
 }
 
-double mean(std::span<const float> values);
-
 // "sampling" of densities that were learned at one temperature, T = 1, and by the paper's annealing: hot
 // enough for noise of size 1, then exponentially to T = 1, then linearly to 0. Both end with one denoising
 // jump. Temperatures and step size are for sigma0 = 0.1 and go with it.

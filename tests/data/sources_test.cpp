@@ -17,7 +17,7 @@ RawImages read_dots(const SourceRequest& request) {
   raw.values = std::vector<float>(static_cast<size_t>(raw.shape.count()), 0.3f);
   raw.labels.assign(static_cast<size_t>(raw.shape.n), 1);
   raw.from = request.path.empty() ? "nowhere" : request.path.string();
-  raw.part = request.split();
+  raw.part = request.options.split;
   return fit(std::move(raw), request.options);
 }
 

@@ -47,7 +47,7 @@ class CheckEngineTest : public testing::Test {
     return "no error";
   }
 
-  network::Spec spec_ = small_spec(network::Network::res6, network::Head::quadratic, 1);
+  network::Spec spec_ = small_spec();
   network::Parameters parameters_ = lively_parameters(spec_, 2);
   Batch batch_{spec_, 2};
   std::vector<float> energy_ = std::vector<float>(2), residual_ = std::vector<float>(2);

@@ -30,7 +30,7 @@ void expect_error(const Body& body, ErrorKind kind, const std::string& part) {
   }
 }
 
-const network::Spec kSpec = small_spec(network::Network::res6, network::Head::quadratic, 1);
+const network::Spec kSpec = small_spec();
 
 class EngineInput : public testing::TestWithParam<EngineKind> {
  protected:

@@ -12,7 +12,7 @@ namespace {
 
 using engine::EngineKind;
 
-const network::Spec kSpec = small_spec(network::Network::res6, network::Head::quadratic, 1);
+const network::Spec kSpec = small_spec();
 
 TEST(Registry, MemoryIsKnownOfTheNativeEngineOnly) {
   const auto native = engine::memory_need({}, kSpec, 8);

@@ -1,4 +1,4 @@
-// What the engine tests share: small networks, random images, and relative errors of whole vectors.
+// What the engine tests share: random images, and relative errors of whole vectors.
 #pragma once
 
 #include <cmath>
@@ -8,28 +8,9 @@
 #include "core/random.h"
 #include "core/tensor.h"
 #include "engine/reference.h"
-#include "network/parameters.h"
+#include "small_network.h"
 
 namespace mdsm::test {
-
-inline network::Spec small_spec(network::Network network, network::Head head, int64_t channels,
-                                int64_t width = 4) {
-  network::Spec spec;
-  spec.network = network;
-  spec.head = head;
-  spec.channels = channels;
-  spec.width = width;
-  spec.size = network == network::Network::res34 ? 16 : 8;
-  return spec;
-}
-
-// Initialised weights, larger by half: with the usual ones the signal fades from block to block, and a deep
-// network at its start is too flat for differences to show anything.
-inline network::Parameters lively_parameters(const network::Spec& spec, uint64_t seed) {
-  network::Parameters parameters = network::Parameters::initialised(spec, seed);
-  for (float& value : parameters.values()) value *= 1.5f;
-  return parameters;
-}
 
 // Images in [0,1], the same with noise from 0.1 to 3 over the batch, and the weights 1 / (n sigma²).
 struct Batch {

@@ -7,6 +7,7 @@
 #include "eval/betas.h"
 #include "eval/known_z.h"
 #include "eval/log_z.h"
+#include "small_network.h"
 #include "temporary_folder.h"
 
 namespace mdsm::test {
@@ -136,10 +137,7 @@ TEST(Ais, ChainsTravelFromOneEndToTheOther) {
 
 // The model's bowl is inside the energy that the bridge is given, and counts once.
 TEST(Ais, AModelsBowlIsCountedOnce) {
-  network::Spec spec;
-  spec.network = network::Network::res6;
-  spec.width = 4;
-  spec.size = 8;
+  network::Spec spec = small_spec();
   spec.bowl = 0.5;
   const auto engine =
       engine::make_engine({}, network::Parameters(spec));  // all weights 0: the network is flat

@@ -11,7 +11,7 @@ data::RawImages read_stripes(const data::SourceRequest& request) {
   data::RawImages raw;
   raw.shape = {request.limited(200), 1, 8, 8};
   raw.from = "stripes";
-  raw.part = request.split();
+  raw.part = request.options.split;
   std::vector<float> values;
   for (int64_t i = 0; i < raw.shape.n; ++i) {
     RandomStream stream(request.options.seed, Purpose::check, static_cast<uint64_t>(2 * i + request.test()));

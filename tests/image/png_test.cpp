@@ -42,6 +42,22 @@ void write_kind(const fs::path& path, int width, int height, const PngKind& kind
   std::fclose(file);
 }
 
+// The text of a PNG by libpng itself.
+std::map<std::string, std::string> read_text_chunks(const fs::path& path) {
+  FILE* file = std::fopen(path.c_str(), "rb");
+  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_init_io(png, file);
+  png_read_png(png, info, PNG_TRANSFORM_IDENTITY, nullptr);
+  png_textp chunks = nullptr;
+  const int count = png_get_text(png, info, &chunks, nullptr);
+  std::map<std::string, std::string> text;
+  for (int i = 0; i < count; ++i) text[chunks[i].key] = chunks[i].text;
+  png_destroy_read_struct(&png, &info, nullptr);
+  std::fclose(file);
+  return text;
+}
+
 TEST(Png, GreyAndRgbComeBack) {
   const TemporaryFolder folder;
   for (const int64_t channels : {1, 3})
@@ -60,7 +76,7 @@ TEST(Png, TextChunksComeBack) {
   const TemporaryFolder folder;
   const std::map<std::string, std::string> text = {{"parameters", "{\"seed\": 7}"}, {"Author", "Jürgen Σ"}};
   write_png(folder / "x.png", random_image(4, 4, 1), text);
-  EXPECT_EQ(read_png_text(folder / "x.png"), text);
+  EXPECT_EQ(read_text_chunks(folder / "x.png"), text);
   EXPECT_ERROR(write_png(folder / "y.png", random_image(4, 4, 1), {{"", "v"}}), "keyword");
   EXPECT_ERROR(write_png(folder / "y.png", random_image(4, 4, 1), {{std::string(80, 'k'), "v"}}), "keyword");
 }

@@ -151,5 +151,33 @@ TEST(Symmetric, RefusesWhatIsNotSemidefinite) {
 
 TEST(Symmetric, RefusesWhatIsNotFinite) { EXPECT_THROW(symmetric_eigenvalues({1, NAN, NAN, 1}, 2), Error); }
 
+TEST(Symmetric, CholeskyGivesTheMatrixBack) {
+  for (const int64_t d : {1, 2, 5, 17}) {
+    const Matrix whole = gram(3 * d, d, 8);
+    Matrix a = whole;
+    const auto at = [d](int64_t i, int64_t j) { return static_cast<size_t>(i * d + j); };
+    for (int64_t i = 0; i < d; ++i)
+      for (int64_t j = i + 1; j < d; ++j) a[at(i, j)] = 77;  // not read, and left as it is
+    ASSERT_TRUE(cholesky(a, d));
+    for (int64_t i = 0; i < d; ++i)
+      for (int64_t j = 0; j < d; ++j) {
+        if (j > i) {
+          EXPECT_EQ(a[at(i, j)], 77);
+          continue;
+        }
+        double sum = 0;
+        for (int64_t k = 0; k <= j; ++k) sum += a[at(i, k)] * a[at(j, k)];
+        EXPECT_NEAR(sum, whole[at(i, j)], 1e-13 * static_cast<double>(3 * d)) << d;
+      }
+  }
+}
+
+TEST(Symmetric, CholeskyRefusesWhatIsNotPositiveDefinite) {
+  Matrix singular = {1, 1, 1, 1}, indefinite = {1, 2, 2, 1}, no_number = {1, NAN, NAN, 1};
+  EXPECT_FALSE(cholesky(singular, 2));
+  EXPECT_FALSE(cholesky(indefinite, 2));
+  EXPECT_FALSE(cholesky(no_number, 2));
+}
+
 }  // namespace
 }  // namespace mdsm::linalg

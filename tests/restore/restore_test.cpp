@@ -7,19 +7,14 @@
 #include "engine/registry/registry.h"
 #include "restore/masks.h"
 #include "sample/moments.h"
+#include "small_network.h"
 
 namespace mdsm::restore {
 namespace {
 using namespace test;
 
 std::unique_ptr<engine::TrainableEnergy> tiny_network() {
-  network::Spec spec;
-  spec.network = network::Network::res6;
-  spec.width = 4;
-  spec.size = 8;
-  auto parameters = network::Parameters::initialised(spec, 3);
-  for (float& value : parameters.values()) value *= 1.5f;
-  return engine::make_engine({}, parameters);
+  return engine::make_engine({}, lively_parameters(small_spec(), 3));
 }
 
 Tensor some_images(int64_t n) {

@@ -9,6 +9,7 @@
 #include "sample/fast.h"
 #include "sample/hmc.h"
 #include "sample/langevin.h"
+#include "small_network.h"
 
 namespace mdsm::sample {
 namespace {
@@ -47,11 +48,7 @@ std::vector<Named> samplers() {
 }
 
 TEST(SameSeed, SameImageWhateverBatchThreadsAndPlace) {
-  network::Spec spec;
-  spec.network = network::Network::res6;
-  spec.width = 4;
-  spec.size = 8;
-  auto parameters = network::Parameters::initialised(spec, 5);
+  auto parameters = network::Parameters::initialised(small_spec(), 5);
   for (float& value : parameters.values()) value *= 2;
   const auto engine = engine::make_engine({}, parameters);
   const auto seeds = seeds_from(10, 64);

@@ -6,24 +6,17 @@
 
 #include "core/error.h"
 #include "io/safetensors.h"
+#include "small_network.h"
 #include "train/tiny_run.h"
 
 namespace mdsm::train {
 namespace {
 
-network::Spec small_spec(int64_t width = 4) {
-  network::Spec spec;
-  spec.network = network::Network::res6;
-  spec.width = width;
-  spec.size = 16;
-  return spec;
-}
-
 constexpr engine::StateVector kSaved[] = {engine::StateVector::weights, engine::StateVector::ema,
                                           engine::StateVector::adam_m, engine::StateVector::adam_v};
 
 std::unique_ptr<engine::TrainableEnergy> engine_with_noise(uint64_t seed) {
-  auto engine = engine::make_native_engine(network::Parameters::initialised(small_spec(), seed));
+  auto engine = engine::make_native_engine(network::Parameters::initialised(test::small_spec(), seed));
   for (const engine::StateVector which : kSaved) {
     auto values = vector_of(*engine, which);
     RandomStream(seed, Purpose::check, static_cast<uint64_t>(which)).fill_uniform(values, 0, 1);
@@ -65,7 +58,8 @@ TEST(Checkpoint, GoesThroughTheFileBitForBit) {
 TEST(Checkpoint, RefusesWhatIsNotItsOwn) {
   const TemporaryFolder folder;
   const auto engine = engine_with_noise(1);
-  const auto other = engine::make_native_engine(network::Parameters::initialised(small_spec(8), 0));
+  const auto other = engine::make_native_engine(network::Parameters::initialised(
+      test::small_spec(network::Network::res6, network::Head::quadratic, 1, 8), 0));
   save(folder / "state", *engine);
   EXPECT_THROW(load(folder / "state", *other), Error);
   EXPECT_THROW(load(folder / "missing", *engine), Error);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <mdsm/tensor.h>
-#include <optional>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>

@@ -2,8 +2,8 @@
 // and the fitting options of the command line.
 #pragma once
 
-#include <cstdint>
 #include <mdsm/dataset.h>
+#include <cstdint>
 #include <memory>
 #include <string>
 

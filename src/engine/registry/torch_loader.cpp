@@ -1,6 +1,6 @@
-// Finds and opens libmdsm_torch.so: $MDSM_TORCH_MODULE alone when it is set, else the one beside libmdsm.so (a
-// build folder) or in mdsm/ beside it (installed); a program that holds this code itself looks in ../lib. The module stays open until the program ends, because engines and
-// exceptions from it may live that long.
+// Finds and opens libmdsm_torch.so: $MDSM_TORCH_MODULE alone when it is set, else the one beside libmdsm.so
+// (a build folder) or in mdsm/ beside it (installed); a program that holds this code itself looks in ../lib.
+// The module stays open until the program ends, because engines and exceptions from it may live that long.
 #include "engine/registry/torch_loader.h"
 
 #include <dlfcn.h>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/mean.h"
 #include "network/model_file.h"
 #include "train/resume_options.h"
 #include "train/tiny_run.h"

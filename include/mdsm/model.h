@@ -4,7 +4,7 @@
 //   mdsm::Samples samples = model.sample(mdsm::seed_range(0, 16));
 //   mdsm::write_png("first.png", samples.images.view().images(0, 1));
 //
-// Images are N,C,H,W float32 in [0,1]; what is returned is clamped to that. Every function throws Error.
+// Images are N,C,H,W float32 in [0,1]; what a Model returns is clamped to that. Every function throws Error.
 #pragma once
 
 #include <mdsm/energy_model.h>
@@ -77,8 +77,8 @@ std::vector<std::string> model_names();
 // first, first + 1, ...: `count` seeds.
 std::vector<uint64_t> seed_range(uint64_t first, int64_t count);
 
-// The same for an energy of one's own: any EnergyModel, a formula or a sum of models. batch: images at a
-// time.
+// The same for an energy of one's own: any EnergyModel, a formula or a sum of models. Nothing is clamped.
+// batch: images at a time.
 Samples draw_samples(EnergyModel& energy, std::span<const uint64_t> seeds, const DrawOptions& options = {},
                      int64_t batch = 64);
 

@@ -18,6 +18,11 @@ void clamp_images(Tensor& images) {
   for (float& value : images.values()) value = std::clamp(value, 0.0f, 1.0f);
 }
 
+Samples clamped(Samples samples) {
+  clamp_images(samples.images);
+  return samples;
+}
+
 // Calls draw(run, first) for batches of the seeds and puts the samples together. A progress function that
 // says stop sets the flag that samplers look at, and ends it all.
 template <class Draw>
@@ -46,7 +51,6 @@ Samples in_batches(EnergyModel& energy, std::span<const uint64_t> seeds, int64_t
     all.energy.insert(all.energy.end(), drawn.energy.begin(), drawn.energy.end());
     all.evaluations.insert(all.evaluations.end(), drawn.evaluations.begin(), drawn.evaluations.end());
   }
-  clamp_images(all.images);
   if (progress) progress({total, total, 0});
   return all;
 }
@@ -129,7 +133,7 @@ void Model::energy_and_gradient_impl(ConstTensorView x, std::span<float> energy,
 }
 
 Samples Model::sample(std::span<const uint64_t> seeds, const DrawOptions& options) {
-  return draw(*this, parts_->model.info, seeds, parts_->batch(), options);
+  return clamped(draw(*this, parts_->model.info, seeds, parts_->batch(), options));
 }
 
 Denoised Model::denoise(ConstTensorView images) {
@@ -151,11 +155,11 @@ Samples Model::inpaint(ConstTensorView images, std::span<const uint8_t> known,
   sampler.declare(set, {"fast", "annealed"});
   api::apply(set, options.settings);
   const app::PictureSampling sampling = app::chosen_sampling(sampler, set)(parts_->model);
-  return in_batches(*this, seeds, parts_->batch(), options.progress,
-                    [&](const sample::Run& run, int64_t first) {
-                      const auto count = static_cast<int64_t>(run.seeds.size());
-                      return sampling.inpaint(run, images.images(first, count), part_of(mask, first, count));
-                    });
+  return clamped(
+      in_batches(*this, seeds, parts_->batch(), options.progress, [&](const sample::Run& run, int64_t first) {
+        const auto count = static_cast<int64_t>(run.seeds.size());
+        return sampling.inpaint(run, images.images(first, count), part_of(mask, first, count));
+      }));
 }
 
 Tensor Model::fit(ConstTensorView picture) const {
@@ -163,7 +167,10 @@ Tensor Model::fit(ConstTensorView picture) const {
     fail_usage("give one image with 1 or 3 channels", "a picture of shape {}", picture.shape.text());
   const image::Picture given{picture.shape,
                              std::vector<float>(picture.values().begin(), picture.values().end())};
-  const data::Fitting fitting(picture.shape, image_shape(), {}, "the picture");
+  data::DataOptions options;
+  if (picture.shape.c != image_shape().c)
+    options.colour = image_shape().c == 1 ? data::Colour::grey : data::Colour::rgb;
+  const data::Fitting fitting(picture.shape, image_shape(), options, "the picture");
   Tensor out(image_shape());
   std::ranges::copy(fitting.fit(given), out.data());
   return out;

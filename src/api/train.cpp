@@ -57,7 +57,7 @@ Trained train_model(const Dataset& images, const TrainOptions& options) {
     set.set("data", options.name);
     set.set("outdir", options.outdir);
   } else {
-    set.set("resume", options.resume);
+    setup.job.resume = options.resume;
   }
   setup.resolve(set);
   app::TrainingOptions& job = setup.job;

@@ -414,10 +414,10 @@ void OptionSet::assign_json(const std::string& key, const json& value, const std
   for (const auto& item : value) option.assign(json_text(item), true);
 }
 
-void OptionSet::set(std::string_view name, const std::string& value) {
-  Option& option = find(name, "--set");
+void OptionSet::set(std::string_view name, const std::string& value, const std::string& where) {
+  Option& option = find(name, where);
   if (!option.saved_)
-    fail_usage("give it on the command line", "--set: '{}' is not a configuration key", name);
+    fail_usage("give it on the command line", "{}: '{}' is not a configuration key", where, name);
   option.assign(value, false);
 }
 

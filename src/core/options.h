@@ -128,7 +128,8 @@ class OptionSet {
   // errors.
   void parse(std::span<const std::string> arguments);
   void load(const fs::path& toml_or_json);
-  void set(std::string_view name, const std::string& value);
+  // where: for messages about the name.
+  void set(std::string_view name, const std::string& value, const std::string& where = "--set");
   // For presets: sets a value that the user has not given, and leaves a given one alone.
   void set_default(std::string_view name, const std::string& value);
   bool given(std::string_view name) const;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <thread>
 
-#include "sample/analytic_energy.h"
 #include "temporary_folder.h"
 
 namespace mdsm {
@@ -136,13 +135,40 @@ TEST(ApiModel, CompletionsKeepWhatIsKnown) {
     }
 }
 
+// One valley of width sigma0 around 1.2.
+class Valley : public EnergyModel {
+ public:
+  Valley() : EnergyModel({1, 1, 8, 8}, 0.1) {}
+
+ private:
+  void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override {
+    for (int64_t i = 0; i < x.shape.n; ++i) {
+      double sum = 0;
+      for (size_t k = 0; k < 64; ++k) {
+        const float offset = x.image(i)[k] - 1.2f;
+        grad_x.image(i)[k] = offset * 100;
+        sum += 50.0 * offset * offset;
+      }
+      energy[static_cast<size_t>(i)] = static_cast<float>(sum);
+    }
+  }
+};
+
 TEST(ApiModel, EnergiesOfOnesOwnCanBeSampled) {
-  test::GaussianEnergy energy;
+  Valley energy;
   const Samples samples =
-      draw_samples(energy, seed_range(0, 400), {.settings = {{"sampler", "fast"}}, .progress = {}});
-  double mean = 0;
-  for (int64_t i = 0; i < 400; ++i) mean += samples.images.view().image(i)[40] / 400;
-  EXPECT_NEAR(mean, energy.mean[40], 0.05);
+      draw_samples(energy, seed_range(0, 20), {.settings = {{"sampler", "fast"}}, .progress = {}}, 8);
+  for (const float value : samples.images.values()) EXPECT_NEAR(value, 1.2, 0.02);  // not clamped
+  const Samples spread = draw_samples(
+      energy, seed_range(0, 200),
+      {.settings = {{"sampler", "langevin"}, {"steps", "200"}, {"jump", "false"}}, .progress = {}});
+  double mean = 0, square = 0;
+  for (const float value : spread.images.values()) {
+    mean += value / 12800.0;
+    square += (value - 1.2) * (value - 1.2) / 12800.0;
+  }
+  EXPECT_NEAR(mean, 1.2, 0.01);
+  EXPECT_NEAR(std::sqrt(square), 0.1, 0.01);
 }
 
 TEST(ApiModel, SettingsAreCheckedAsOnTheCommandLine) {

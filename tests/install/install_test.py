@@ -88,7 +88,7 @@ def check_program(root, prefix):
         assert "torch (module installed)" in version, version
     assert "fashion-mnist" in run(program, "models")
     run(program, "sample", "--model", "mnist", "--sampler", "fast", "--steps", 4, "-n", 2, "--out", "samples", "--force", folder=root)
-    run(program, "reproduce", "--list", folder=root)
+    assert "heads" in run(program, "reproduce", folder=root)
     run(program, "train", "--config", os.path.join(prefix, "share/mdsm/configs/quick/fashion-mnist.toml"), "--help", folder=root)
 
 

@@ -19,7 +19,8 @@ TEST(Bundled, LooksWhereItIsTold) {
   EXPECT_EQ(find_bundled("../a"), std::nullopt);
   EXPECT_EQ(list_bundled(), std::vector<std::string>{"a"});
   ::unsetenv("MDSM_MODELS");
-  EXPECT_GE(bundled_folders().size(), 2u);
+  ASSERT_FALSE(bundled_folders().empty());
+  EXPECT_TRUE(find_bundled("mnist"));  // of the tree that the test was built in
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 add_library(mdsm_flags INTERFACE)
 target_include_directories(mdsm_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(mdsm_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-                                            -Wno-restrict)  # a false alarm of gcc 12 in std::string
+                                            # a false alarm of gcc 12 in std::string
+                                            $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(MDSM_SANITIZE)
   list(JOIN MDSM_SANITIZE "," _mdsm_sanitizers)
   # gcc's shadow warnings inside instrumented standard headers are not ours to fix.
   target_compile_options(mdsm_flags INTERFACE -fsanitize=${_mdsm_sanitizers} -fno-omit-frame-pointer
-                                              -fno-sanitize-recover=all -Wno-maybe-uninitialized)
+                                              -fno-sanitize-recover=all
+                                              $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(mdsm_flags INTERFACE -fsanitize=${_mdsm_sanitizers})
 endif()
 

@@ -132,7 +132,7 @@ class Bench(unittest.TestCase):
 
     def test_no_process_is_left_behind(self):
         script = self.peer("import os\ninput()\nopen(os.path.join(os.path.dirname(__file__), 'pid'), 'w')"
-                           ".write(str(os.getpid()))\nprint('hello')\nimport time\ntime.sleep(1000)")
+                           ".write(str(os.getpid()))\nprint('hello', flush=True)\nimport time\ntime.sleep(1000)")
         self.assertEqual(bench(*TINY, *script)[0], 1)
         with open(os.path.join(self.folder, "pid"), encoding="ascii") as file:
             self.assertFalse(os.path.exists(f"/proc/{file.read()}"))

@@ -45,6 +45,18 @@ class Told : public train::TrainObserver {
   int64_t steps_;
 };
 
+// A job sets the number of threads for the whole process; afterwards it is what it was.
+class KeepThreads {
+ public:
+  KeepThreads() : before_(thread_count()) {}
+  ~KeepThreads() { set_thread_count(before_); }
+  KeepThreads(const KeepThreads&) = delete;
+  KeepThreads& operator=(const KeepThreads&) = delete;
+
+ private:
+  int before_;
+};
+
 }  // namespace
 
 Trained train_model(const Dataset& images, const TrainOptions& options) {
@@ -62,7 +74,11 @@ Trained train_model(const Dataset& images, const TrainOptions& options) {
   setup.resolve(set);
   app::TrainingOptions& job = setup.job;
   job.quiet = true;
-  if (!set.given("threads")) job.threads = thread_count();
+  // The process's own, unless the caller asks for others; a resumed run's do not count here.
+  const bool own_threads =
+      std::ranges::any_of(options.settings, [](const auto& one) { return one.first == "threads"; });
+  const KeepThreads keep;
+  if (!own_threads) job.threads = thread_count();
   job.own_data = &images;
   job.own_test = options.test;
   Told told(options.progress, job.train.schedule.steps);

@@ -161,7 +161,7 @@ TEST(ApiModel, EnergiesOfOnesOwnCanBeSampled) {
   for (const float value : samples.images.values()) EXPECT_NEAR(value, 1.2, 0.02);  // not clamped
   const Samples spread = draw_samples(
       energy, seed_range(0, 200),
-      {.settings = {{"sampler", "langevin"}, {"steps", "200"}, {"jump", "false"}}, .progress = {}});
+      {.settings = {{"sampler", "langevin"}, {"steps", "500"}, {"jump", "false"}}, .progress = {}});
   double mean = 0, square = 0;
   for (const float value : spread.images.values()) {
     mean += value / 12800.0;

@@ -1,38 +1,74 @@
 #include "network/layers.h"
 
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "network/graph.h"
+
 namespace mdsm::network {
 namespace {
 
-// taps: products per output value and input channel, with pooling folded in.
-LayerInfo convolution(const std::string& name, const std::string& kind, int64_t in, Shape output,
-                      int64_t kernel, int64_t taps, bool bias) {
-  return {name, kind, output, in * output.c * kernel * kernel + (bias ? output.c : 0),
-          in * output.count() * taps};
+// What stands before a convolution, in words: "elu, ", "mean 2x2, ".
+std::string before(const Graph& graph, int value) {
+  if (value == 0) return "";
+  switch (graph.maker(value).kind) {
+    case LayerKind::elu:
+      return "elu, ";
+    case LayerKind::silu:
+      return "silu, ";
+    case LayerKind::pool:
+      return "mean 2x2, ";
+    case LayerKind::concatenate:
+      return "concatenated, ";
+    default:
+      return "";
+  }
+}
+
+// Without the last ".conv", ".conv.conv" of the authors' names.
+std::string short_name(std::string name) {
+  while (name.ends_with(".conv")) name.resize(name.size() - 5);
+  return name;
 }
 
 }  // namespace
 
 std::vector<LayerInfo> layers(const Spec& spec) {
   validate(spec);
+  const Graph graph = make_graph(spec);
+  const auto consumers = graph.consumers();
+  const Shape image = spec.input(1);
   std::vector<LayerInfo> list;
-  list.push_back(
-      convolution("conv1", "3x3", spec.channels, {1, spec.width, spec.size, spec.size}, 3, 9, true));
-  for (const Block& block : blocks(spec)) {
-    const Shape inner{1, block.in, block.size, block.size};
-    const Shape outer{1, block.out, block.out_size(), block.out_size()};
-    list.push_back(convolution(block.name + ".conv_1", "elu, 3x3", block.in, inner, 3, 9, false));
-    list.push_back(convolution(block.name + ".conv_2", block.down ? "elu, 3x3, mean 2x2" : "elu, 3x3",
-                               block.in, outer, 3, block.down ? 16 : 9, true));
-    list.push_back(convolution(block.name + ".conv_shortcut", block.down ? "mean 2x2, 1x1" : "1x1", block.in,
-                               outer, 1, 1, true));
+  for (size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    if (layer.kind != LayerKind::convolution) continue;
+    const int value = static_cast<int>(i) + 1;
+    const bool folded = folds_pool(graph, consumers, value);
+    const int64_t in = graph.size(layer.inputs[0]).channels, taps = layer.kernel * layer.kernel;
+    Shape output = graph.shape(value, image);
+    if (folded) output.h /= 2, output.w /= 2;
+    list.push_back({short_name(layer.name),
+                    fmt::format("{}{}x{}{}", before(graph, layer.inputs[0]), layer.kernel, layer.kernel,
+                                folded ? ", mean 2x2" : ""),
+                    output, in * output.c * taps + (layer.bias ? output.c : 0),
+                    // With pooling folded in, 4x4 products for each result.
+                    in * output.count() * (folded ? 16 : taps)});
   }
-  const int64_t inputs = features(spec);
+  const int64_t inputs = graph.shape(graph.last(), image).count();
   const Shape scalar{1, 1, 1, 1};
-  if (spec.head == Head::quadratic)
-    for (const char* name : {"ln1", "ln2", "lq"})
-      list.push_back({name, name[1] == 'q' ? "linear in squares" : "linear", scalar, inputs + 1, inputs});
-  else
-    list.push_back({"ln", "elu, linear", scalar, inputs + 1, inputs});
+  switch (spec.head) {
+    case Head::quadratic:
+      for (const char* name : {"ln1", "ln2", "lq"})
+        list.push_back({name, name[1] == 'q' ? "linear in squares" : "linear", scalar, inputs + 1, inputs});
+      break;
+    case Head::linear:
+      list.push_back({"ln", "elu, linear", scalar, inputs + 1, inputs});
+      break;
+    case Head::squared_residual:
+    case Head::inner_product:
+      list.push_back({"head", to_string(spec.head), scalar, 0, inputs});
+      break;
+  }
   return list;
 }
 

@@ -19,6 +19,7 @@ Parameters Parameters::initialised(const Spec& spec, uint64_t seed) {
   // Kaiming-uniform with a = sqrt(5) is uniform in ±1/sqrt(fan_in), the same bound as for the biases.
   for (size_t i = 0; i < parameters.layout_.size(); ++i) {
     const ParameterInfo& info = parameters.layout_[i];
+    if (info.zero) continue;
     const float bound = 1.0f / std::sqrt(static_cast<float>(info.fan_in));
     RandomStream(seed, Purpose::initialisation, i).fill_uniform(parameters.at(info), -bound, bound);
   }

@@ -13,7 +13,8 @@ namespace mdsm::network {
 class Parameters {
  public:
   explicit Parameters(const Spec& spec);  // all zero
-  // PyTorch's default initialisation: every value uniform in ±1/sqrt(fan_in) of its layer.
+  // PyTorch's default initialisation: every value uniform in ±1/sqrt(fan_in) of its layer, but for layers
+  // that start at zero.
   static Parameters initialised(const Spec& spec, uint64_t seed);
 
   const Spec& spec() const { return spec_; }

@@ -1,17 +1,18 @@
 #include "network/spec.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "network/graph.h"
+#include "network/layers.h"
 
 namespace mdsm::network {
-namespace {
 
 using nlohmann::json;
 
-// Names of the authors' blocks, in order; "rb" blocks halve the image and double the channels.
-const std::vector<std::string>& block_names(Network network) {
+const std::vector<std::string>& paper_blocks(Network network) {
   static const std::map<Network, std::vector<std::string>> names = {
       {Network::res6, {"rb1", "rb2", "rb3"}},
       {Network::res12, {"rb1", "rbc1", "rb2", "rbc2", "rb3", "rbc3"}},
@@ -22,29 +23,37 @@ const std::vector<std::string>& block_names(Network network) {
   return names.at(network);
 }
 
-class LayoutBuilder {
- public:
-  void add(const std::string& name, std::vector<int64_t> shape, int64_t fan_in) {
-    int64_t count = 1;
-    for (const int64_t extent : shape) count *= extent;
-    layout_.push_back({name, std::move(shape), offset_, count, fan_in});
-    offset_ += count;
-  }
-  void convolution(const std::string& name, int64_t out, int64_t in, int64_t kernel, bool bias) {
-    const int64_t fan_in = in * kernel * kernel;
-    add(name + ".weight", {out, in, kernel, kernel}, fan_in);
-    if (bias) add(name + ".bias", {out}, fan_in);
-  }
-  void linear(const std::string& name, int64_t inputs) {
-    add(name + ".weight", {1, inputs}, inputs);
-    add(name + ".bias", {1}, inputs);
-  }
-  std::vector<ParameterInfo> take() { return std::move(layout_); }
+bool takes_any_size(const Spec& spec) { return is_image_head(spec.head); }
 
- private:
-  std::vector<ParameterInfo> layout_;
-  int64_t offset_ = 0;
-};
+namespace {
+
+void validate_paper(const Spec& spec) {
+  const int64_t step = spec.network == Network::res34 ? 16 : 8;
+  if (spec.size < step || spec.size % step != 0 || spec.size > 4096)
+    fail_usage(fmt::format("{} takes a multiple of {} (pad, crop or resize the images)",
+                           to_string(spec.network), step),
+               "image size {} is not supported", spec.size);
+  if (spec.rows != 0 || spec.columns != 0)
+    fail_usage("only --net unet takes images of any shape", "{} takes square images",
+               to_string(spec.network));
+  if (is_image_head(spec.head))
+    fail_usage("use quadratic or linear, or --net unet", "{} has no head {}", to_string(spec.network),
+               to_string(spec.head));
+}
+
+void validate_unet(const Spec& spec) {
+  if (!is_image_head(spec.head))
+    fail_usage("use squared-residual or inner-product", "unet has no head {}", to_string(spec.head));
+  if (spec.bowl != 0)
+    fail_usage("leave it out; the energies of unet have it built in", "bowl {} is not for unet", spec.bowl);
+  if (spec.levels < 1 || spec.levels > 8)
+    fail_usage("use 1 to 8", "{} levels are not supported", spec.levels);
+  if (spec.blocks < 1 || spec.blocks > 16)
+    fail_usage("use 1 to 16", "{} blocks a level are not supported", spec.blocks);
+  const Shape image = spec.input(1);
+  if (std::min({spec.size, image.h, image.w}) < 1 || std::max({spec.size, image.h, image.w}) > 65536)
+    fail_usage("use 1 to 65536 pixels", "images of {}x{} are not supported", image.h, image.w);
+}
 
 }  // namespace
 
@@ -53,49 +62,15 @@ void validate(const Spec& spec) {
     fail_usage("use a multiple of 4 from 4 to 4096", "width {} is not supported", spec.width);
   if (spec.channels < 1 || spec.channels > 1024)
     fail_usage("use 1 to 1024", "{} image channels are not supported", spec.channels);
-  const int64_t step = spec.network == Network::res34 ? 16 : 8;
-  if (spec.size < step || spec.size % step != 0 || spec.size > 4096)
-    fail_usage(fmt::format("{} takes a multiple of {} (pad, crop or resize the images)",
-                           to_string(spec.network), step),
-               "image size {} is not supported", spec.size);
+  spec.network == Network::unet ? validate_unet(spec) : validate_paper(spec);
   if (!(spec.sigma0 > 0) || spec.sigma0 > 100)
     fail_usage("use a value such as 0.1", "sigma0 {} is not supported", spec.sigma0);
   if (!(spec.bowl >= 0) || spec.bowl > 1)
     fail_usage("use a value from 0 (the paper) to 1", "bowl {} is not supported", spec.bowl);
 }
 
-std::vector<Block> blocks(const Spec& spec) {
-  std::vector<Block> list;
-  int64_t channels = spec.width, size = spec.size;
-  for (const std::string& name : block_names(spec.network)) {
-    const bool down = name.rfind("rbc", 0) != 0;
-    list.push_back({name, channels, down ? 2 * channels : channels, size, down});
-    channels = list.back().out;
-    size = list.back().out_size();
-  }
-  return list;
-}
-
-int64_t features(const Spec& spec) {
-  const Block last = blocks(spec).back();
-  return last.out * last.out_size() * last.out_size();
-}
-
 std::vector<ParameterInfo> parameter_layout(const Spec& spec) {
-  LayoutBuilder layout;
-  layout.convolution("conv1.conv", spec.width, spec.channels, 3, true);
-  for (const Block& block : blocks(spec)) {
-    const std::string inner =
-        block.down ? ".conv.conv" : ".conv";  // the authors wrap a pooled convolution once more
-    layout.convolution(block.name + ".conv_1.conv", block.in, block.in, 3, false);
-    layout.convolution(block.name + ".conv_2" + inner, block.out, block.in, 3, true);
-    layout.convolution(block.name + ".conv_shortcut" + inner, block.out, block.in, 1, true);
-  }
-  if (spec.head == Head::quadratic)
-    for (const char* name : {"ln1", "ln2", "lq"}) layout.linear(name, features(spec));
-  else
-    layout.linear("ln", features(spec));
-  return layout.take();
+  return parameter_layout(make_graph(spec), spec.input(1));
 }
 
 int64_t parameter_count(const Spec& spec) {
@@ -104,24 +79,25 @@ int64_t parameter_count(const Spec& spec) {
 }
 
 int64_t multiply_adds(const Spec& spec) {
-  int64_t total = spec.channels * spec.width * 9 * spec.size * spec.size;
-  for (const Block& block : blocks(spec)) {
-    const int64_t pixels = block.size * block.size, out_pixels = block.out_size() * block.out_size();
-    total += block.in * block.in * 9 * pixels;
-    total += block.in * block.out * (block.down ? 16 : 9) * out_pixels;
-    total += block.in * block.out * out_pixels;
-  }
-  return total + (spec.head == Head::quadratic ? 3 : 1) * features(spec);
+  int64_t total = 0;
+  for (const LayerInfo& layer : layers(spec)) total += layer.multiply_adds;
+  return total;
 }
 
 json to_json(const Spec& spec) {
-  return {{"network", to_string(spec.network)},
-          {"width", spec.width},
-          {"channels", spec.channels},
-          {"size", spec.size},
-          {"head", to_string(spec.head)},
-          {"sigma0", spec.sigma0},
-          {"bowl", spec.bowl}};
+  json values = {{"network", to_string(spec.network)},
+                 {"width", spec.width},
+                 {"channels", spec.channels},
+                 {"size", spec.size},
+                 {"head", to_string(spec.head)},
+                 {"sigma0", spec.sigma0},
+                 {"bowl", spec.bowl}};
+  if (spec.network == Network::unet) {
+    values["levels"] = spec.levels;
+    values["blocks"] = spec.blocks;
+    values["activation"] = to_string(spec.activation);
+  }
+  return values;
 }
 
 Spec spec_from_json(const json& values, const std::string& where) {
@@ -134,6 +110,11 @@ Spec spec_from_json(const json& values, const std::string& where) {
     spec.head = from_name<Head>(values.at("head").get<std::string>(), "head");
     spec.sigma0 = values.at("sigma0").get<double>();
     spec.bowl = values.value("bowl", 0.0);  // older files have none
+    if (spec.network == Network::unet) {
+      spec.levels = values.at("levels").get<int64_t>();
+      spec.blocks = values.at("blocks").get<int64_t>();
+      spec.activation = from_name<Activation>(values.at("activation").get<std::string>(), "activation");
+    }
     validate(spec);
   } catch (const json::exception& error) {
     fail("the file is damaged or was written by another program", "{}: bad network spec: {}", where,

@@ -12,40 +12,44 @@
 
 namespace mdsm::network {
 
-enum class Network { res6, res12, res18, res34 };
+enum class Network { res6, res12, res18, res34, unet };
 constexpr auto enum_names(Network) {
   return names_of<Network>({{Network::res6, "res6"},
                             {Network::res12, "res12"},
                             {Network::res18, "res18"},
-                            {Network::res34, "res34"}});
+                            {Network::res34, "res34"},
+                            {Network::unet, "unet"}});
 }
-enum class Head { quadratic, linear };
+// Of the paper's networks the first two, of unet the others (docs/design/unet.md).
+enum class Head { quadratic, linear, squared_residual, inner_product };
 constexpr auto enum_names(Head) {
-  return names_of<Head>({{Head::quadratic, "quadratic"}, {Head::linear, "linear"}});
+  return names_of<Head>({{Head::quadratic, "quadratic"},
+                         {Head::linear, "linear"},
+                         {Head::squared_residual, "squared-residual"},
+                         {Head::inner_product, "inner-product"}});
+}
+enum class Activation { elu, silu };
+constexpr auto enum_names(Activation) {
+  return names_of<Activation>({{Activation::elu, "elu"}, {Activation::silu, "silu"}});
 }
 
 struct Spec {
   Network network = Network::res12;
   int64_t width = 64;    // channels after the first convolution; a multiple of 4
   int64_t channels = 1;  // of the image
-  int64_t size = 32;     // pixels along each side; a multiple of 8 (16 for res34)
+  int64_t size = 32;     // pixels along each side; of the paper's networks a multiple of 8 (16 for res34)
   Head head = Head::quadratic;
   double sigma0 = 0.1;  // width of the Gaussian kernel that smooths the data; grad_x is scaled to it
-  double bowl = 0;      // E(x) = network(x) + bowl ‖x‖² / (2 sigma0²); 0 in the paper
+  double bowl = 0;      // E(x) = network(x) + bowl ‖x‖² / (2 sigma0²); 0 in the paper, and for unet
+  // unet: how often images are halved, plus 1; residual blocks a level each way; what stands between
+  // convolutions.
+  int64_t levels = 4, blocks = 1;
+  Activation activation = Activation::silu;
+  // unet: images of another shape than size x size; 0 = size.
+  int64_t rows = 0, columns = 0;
 
-  Shape input(int64_t n) const { return {n, channels, size, size}; }
+  Shape input(int64_t n) const { return {n, channels, rows > 0 ? rows : size, columns > 0 ? columns : size}; }
   bool operator==(const Spec&) const = default;
-};
-
-// h -> ELU -> conv_1 (3x3, keeps channels) -> ELU -> conv_2 (3x3) [-> 2x2 mean], plus [2x2 mean ->] 1x1
-// shortcut.
-struct Block {
-  std::string name;  // "rb1", "rbc1", ...
-  int64_t in = 0, out = 0;
-  int64_t size = 0;  // pixels along each side of its input
-  bool down = false;
-
-  int64_t out_size() const { return down ? size / 2 : size; }
 };
 
 struct ParameterInfo {
@@ -54,12 +58,16 @@ struct ParameterInfo {
   int64_t offset = 0;          // first value in the flat buffer
   int64_t count = 0;
   int64_t fan_in = 0;  // of the layer the parameter belongs to, for initialisation
+  bool zero = false;   // starts at zero
 };
+
+// Names of the blocks of the paper's networks, in order; "rbc" ones keep the size, the others halve it.
+const std::vector<std::string>& paper_blocks(Network network);
+// Whether images of any size can be given to the energy.
+bool takes_any_size(const Spec& spec);
 
 void validate(const Spec& spec);  // throws a usage error with the offending value
 
-std::vector<Block> blocks(const Spec& spec);
-int64_t features(const Spec& spec);  // inputs of the head: channels x pixels of the last feature map
 std::vector<ParameterInfo> parameter_layout(const Spec& spec);
 int64_t parameter_count(const Spec& spec);
 

@@ -48,9 +48,8 @@ Network find_network(const Entries& entries, const std::string& where) {
   for (const auto& [name, tensor] : entries)
     if (name.starts_with("rb")) found.insert(name.substr(0, name.find('.')));
   for (const Network network : {Network::res6, Network::res12, Network::res18, Network::res34}) {
-    std::set<std::string> names;
-    for (const Block& block : blocks({.network = network})) names.insert(block.name);
-    if (names == found) return network;
+    const std::vector<std::string>& names = paper_blocks(network);
+    if (std::set<std::string>(names.begin(), names.end()) == found) return network;
   }
   fail(kNotOurs, "{}: the blocks [{}] are those of no known network", where, fmt::join(found, " "));
 }
@@ -58,8 +57,8 @@ Network find_network(const Entries& entries, const std::string& where) {
 // The head sees the last feature map, so its inputs tell the image size: features = channels x side².
 int64_t find_size(const Spec& spec, int64_t features, const std::string& where) {
   int64_t channels = spec.width, halvings = 0;
-  for (const Block& block : blocks(spec))
-    if (block.down) channels *= 2, ++halvings;
+  for (const std::string& name : paper_blocks(spec.network))
+    if (!name.starts_with("rbc")) channels *= 2, ++halvings;
   const int64_t pixels = channels > 0 ? features / channels : 0;
   const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(pixels))));
   if (pixels < 1 || pixels > (1 << 24) || pixels * channels != features || side * side != pixels)

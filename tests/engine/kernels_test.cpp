@@ -102,7 +102,7 @@ TEST_P(KernelTest, PoolingAndItsTranspose) {
     const Blocked shape{3, block, 6, block};
     const FloatBuffer in = normal(shape.count(), 5);
     FloatBuffer pooled = filled(shape.count() / 4, 0);
-    k.pool(in.data(), pooled.data(), 3, shape.size, block);
+    k.pool(shape.shape(), 0, 3, in.data(), 0, pooled.data(), false);
     Doubles wanted(pooled.size());
     for (int64_t at = 0; at < shape.count(); ++at)
       wanted[static_cast<size_t>(shape.pooled(at))] += 0.25 * static_cast<double>(in.data()[at]);
@@ -136,7 +136,7 @@ struct PlainInput {
 };
 PlainInput plain_input(const InputConvolution& conv, const Blocked& map, const FloatBuffer& x,
                        const FloatBuffer& dy) {
-  const int64_t size = conv.size, taps = conv.channels * 9;
+  const int64_t size = conv.width, taps = conv.channels * 9;
   PlainInput found{Doubles(static_cast<size_t>(map.image())), Doubles(x.size()),
                    Doubles(static_cast<size_t>(conv.out * taps))};
   for (int64_t o = 0; o < conv.out; ++o)
@@ -171,7 +171,7 @@ TEST_P(KernelTest, InputConvolutionAndItsTransposes) {
         const Blocked map{1, out, size, block};
         const FloatBuffer weights = normal(out * channels * 9, 8), dy = normal(map.count(), 12),
                           x = normal(channels * size * size, 9), bordered = with_border(x, channels, size);
-        const InputConvolution conv{channels, out, size, block, weights.data()};
+        const InputConvolution conv{channels, out, size, size, block, weights.data()};
         PlainInput wanted = plain_input(conv, map, x, dy);
         FloatBuffer dx = filled(channels * size * size, kUntouched), dw = filled(out * channels * 9, 1);
         k.input_backward(conv, dy.data(), dx.data());
@@ -190,7 +190,7 @@ TEST_P(KernelTest, InputConvolutionWithItsEpilogue) {
       const int64_t channels = 3, size = 8, out = 2 * block;
       const Blocked shape{2, out, size, block};
       const FloatBuffer weights = normal(out * channels * 9, 8), x = normal(channels * size * size, 9);
-      const InputConvolution conv{channels, out, size, block, weights.data()};
+      const InputConvolution conv{channels, out, size, size, block, weights.data()};
       const Doubles plain = plain_input(conv, shape, x, filled(shape.count(), 0)).y;
       Doubles both(plain.size());  // of the first image nothing is looked at
       both.insert(both.end(), plain.begin(), plain.end());

@@ -35,7 +35,7 @@ struct Blocked {
   int64_t padded() const { return (channels + block - 1) / block * block; }
   int64_t image() const { return padded() * size * size; }
   int64_t count() const { return n * image(); }
-  MapShape shape() const { return {padded(), size, block}; }
+  MapShape shape() const { return {padded(), size, size, block}; }
   int64_t channel(int64_t at) const {
     return at / (size * size * block) % (padded() / block) * block + at % block;
   }

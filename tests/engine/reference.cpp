@@ -1,5 +1,6 @@
 #include "engine/reference.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -7,43 +8,45 @@
 namespace mdsm::test {
 namespace {
 
-// Calls body(out channel, in channel, kernel y, kernel x, y, x, source y, source x) for every product of a k
-// x k convolution with padding k/2. The three uses below are the convolution, its transpose and its
-// derivative by the weights, so all of them share one definition of which input meets which weight.
+using network::Head;
+using network::Layer;
+using network::LayerKind;
+
+// Calls body(weight, out channel, y, x, in channel, source y, source x) for every product of a k x k
+// convolution with padding k/2. The three uses below are the convolution, its transpose and its derivative by
+// the weights, so all of them share one definition of which input meets which weight.
 template <class Body>
-void for_each_product(int64_t out, int64_t in, int64_t k, int64_t size, const Body& body) {
+void for_each_product(int64_t out, int64_t in, int64_t k, int64_t height, int64_t width, const Body& body) {
   const int64_t pad = k / 2;
   for (int64_t o = 0; o < out; ++o)
     for (int64_t i = 0; i < in; ++i)
       for (int64_t ky = 0; ky < k; ++ky)
         for (int64_t kx = 0; kx < k; ++kx) {
           const size_t w = static_cast<size_t>(((o * in + i) * k + ky) * k + kx);
-          for (int64_t y = std::max<int64_t>(0, pad - ky); y < std::min(size, size + pad - ky); ++y)
-            for (int64_t x = std::max<int64_t>(0, pad - kx); x < std::min(size, size + pad - kx); ++x)
+          for (int64_t y = std::max<int64_t>(0, pad - ky); y < std::min(height, height + pad - ky); ++y)
+            for (int64_t x = std::max<int64_t>(0, pad - kx); x < std::min(width, width + pad - kx); ++x)
               body(w, o, y, x, i, y + ky - pad, x + kx - pad);
         }
 }
 
 Map convolve(const Map& in, std::span<const double> weight, int64_t out, int64_t k) {
-  Map result(out, in.s);
-  for_each_product(out, in.c, k, in.s,
+  Map result(out, in.h, in.w);
+  for_each_product(out, in.c, k, in.h, in.w,
                    [&](size_t w, int64_t o, int64_t y, int64_t x, int64_t i, int64_t sy, int64_t sx) {
                      result.at(o, y, x) += weight[w] * in.at(i, sy, sx);
                    });
   return result;
 }
 
-Map convolve_transposed(const Map& delta, std::span<const double> weight, int64_t in, int64_t k) {
-  Map result(in, delta.s);
-  for_each_product(delta.c, in, k, delta.s,
+void add_convolved_back(const Map& delta, std::span<const double> weight, int64_t k, Map& to) {
+  for_each_product(delta.c, to.c, k, to.h, to.w,
                    [&](size_t w, int64_t o, int64_t y, int64_t x, int64_t i, int64_t sy, int64_t sx) {
-                     result.at(i, sy, sx) += weight[w] * delta.at(o, y, x);
+                     to.at(i, sy, sx) += weight[w] * delta.at(o, y, x);
                    });
-  return result;
 }
 
 void add_weight_gradient(const Map& in, const Map& delta, int64_t k, std::span<double> gradient) {
-  for_each_product(delta.c, in.c, k, in.s,
+  for_each_product(delta.c, in.c, k, in.h, in.w,
                    [&](size_t w, int64_t o, int64_t y, int64_t x, int64_t i, int64_t sy, int64_t sx) {
                      gradient[w] += delta.at(o, y, x) * in.at(i, sy, sx);
                    });
@@ -51,43 +54,21 @@ void add_weight_gradient(const Map& in, const Map& delta, int64_t k, std::span<d
 
 void add_bias_gradient(const Map& delta, std::span<double> gradient) {
   for (size_t i = 0; i < delta.v.size(); ++i)
-    gradient[i / static_cast<size_t>(delta.s * delta.s)] += delta.v[i];
+    gradient[i / static_cast<size_t>(delta.h * delta.w)] += delta.v[i];
 }
 
-void add_bias(Map& map, std::span<const double> bias) {
-  for (size_t i = 0; i < map.v.size(); ++i) map.v[i] += bias[i / static_cast<size_t>(map.s * map.s)];
+// An activation and its first two derivatives.
+struct Pointwise {
+  double value, slope, bend;
+};
+Pointwise pointwise(LayerKind kind, double x) {
+  if (kind == LayerKind::elu)
+    return x > 0 ? Pointwise{x, 1, 0} : Pointwise{std::expm1(x), std::exp(x), std::exp(x)};
+  const double s = 1 / (1 + std::exp(-x)), ds = s * (1 - s);
+  return {x * s, s + x * ds, 2 * ds + x * ds * (1 - 2 * s)};
 }
-
-Map pool(const Map& in) {
-  Map out(in.c, in.s / 2);
-  for (int64_t k = 0; k < in.c; ++k)
-    for (int64_t y = 0; y < in.s; ++y)
-      for (int64_t x = 0; x < in.s; ++x) out.at(k, y / 2, x / 2) += in.at(k, y, x) / 4;
-  return out;
-}
-
-Map pool_transposed(const Map& delta) {
-  Map out(delta.c, delta.s * 2);
-  for (int64_t k = 0; k < out.c; ++k)
-    for (int64_t y = 0; y < out.s; ++y)
-      for (int64_t x = 0; x < out.s; ++x) out.at(k, y, x) = delta.at(k, y / 2, x / 2) / 4;
-  return out;
-}
-
-double elu(double x) { return x > 0 ? x : std::expm1(x); }
-double elu_d1(double x) { return x > 0 ? 1 : std::exp(x); }
-double elu_d2(double x) { return x > 0 ? 0 : std::exp(x); }
-
-// Element by element over maps of one shape: the result's i-th value is f(a_i, b_i, ...).
-template <class F, class... Maps>
-Map each(const F& f, const Map& first, const Maps&... rest) {
-  Map out(first.c, first.s);
-  for (size_t i = 0; i < out.v.size(); ++i) out.v[i] = f(first.v[i], rest.v[i]...);
-  return out;
-}
-
-Map sum(const Map& a, const Map& b) {
-  return each([](double p, double q) { return p + q; }, a, b);
+bool is_pointwise(const Layer& layer) {
+  return layer.kind == LayerKind::elu || layer.kind == LayerKind::silu;
 }
 
 double dot(std::span<const double> a, std::span<const double> b) {
@@ -96,18 +77,25 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return total;
 }
 
-std::string inner(const network::Block& block) { return block.down ? ".conv.conv" : ".conv"; }
-std::string conv_1(const network::Block& block) { return block.name + ".conv_1.conv"; }
-std::string conv_2(const network::Block& block) { return block.name + ".conv_2" + inner(block); }
-std::string shortcut(const network::Block& block) { return block.name + ".conv_shortcut" + inner(block); }
+double elu(double x) { return pointwise(LayerKind::elu, x).value; }
+double elu_d1(double x) { return pointwise(LayerKind::elu, x).slope; }
+double elu_d2(double x) { return pointwise(LayerKind::elu, x).bend; }
+
+int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
-Reference::Reference(const network::Spec& spec, Vector parameters)
-    : spec_(spec),
-      blocks_(network::blocks(spec)),
-      layout_(network::parameter_layout(spec)),
-      parameters_(std::move(parameters)) {}
+Reference::Reference(network::Graph graph, const Shape& image, double sigma0, Vector parameters)
+    : graph_(std::move(graph)),
+      sigma0_(sigma0),
+      image_(image.with_n(1)),
+      whole_(image_),
+      layout_(network::parameter_layout(graph_, image_)),
+      parameters_(std::move(parameters)) {
+  const int64_t step = int64_t{1} << graph_.halvings();
+  whole_.h = round_up(image_.h, step);
+  whole_.w = round_up(image_.w, step);
+}
 
 std::span<const double> Reference::at(const std::string& name) const {
   for (const network::ParameterInfo& info : layout_)
@@ -120,6 +108,31 @@ std::span<const double> Reference::at(const std::string& name) const {
 std::span<double> Reference::in(Vector& gradient, const std::string& name) const {
   const auto place = at(name);
   return std::span(gradient).subspan(static_cast<size_t>(place.data() - parameters_.data()), place.size());
+}
+
+std::vector<Map> Reference::zeros() const {
+  std::vector<Map> maps;
+  for (int value = 0; value < graph_.values(); ++value) {
+    const Shape shape = graph_.shape(value, whole_);
+    maps.emplace_back(shape.c, shape.h, shape.w);
+  }
+  return maps;
+}
+
+Map Reference::padded(const Map& image, double offset) const {
+  Map map(image.c, whole_.h, whole_.w);
+  for (int64_t c = 0; c < image.c; ++c)
+    for (int64_t y = 0; y < image.h; ++y)
+      for (int64_t x = 0; x < image.w; ++x) map.at(c, y, x) = image.at(c, y, x) + offset;
+  return map;
+}
+
+Map Reference::cut(const Map& map) const {
+  Map image(map.c, image_.h, image_.w);
+  for (int64_t c = 0; c < image.c; ++c)
+    for (int64_t y = 0; y < image.h; ++y)
+      for (int64_t x = 0; x < image.w; ++x) image.at(c, y, x) = map.at(c, y, x);
+  return image;
 }
 
 double Reference::energy(const Map& x) const {
@@ -136,12 +149,14 @@ Map Reference::grad_x(const Map& x) const {
 Objective Reference::objective(const Map& x, const Map& noisy, double weight, Vector& gradient) const {
   Tape tape;
   Objective result;
-  const double sigma0_squared = spec_.sigma0 * spec_.sigma0;
   result.energy = forward(noisy, tape);
   const Map g = backward(tape);
-  const Map r = each([&](double c, double n, double d) { return c - n + sigma0_squared * d; }, x, noisy, g);
-  const Map v = each([&](double value) { return 2 * sigma0_squared * weight * value; }, r);
-  result.residual = dot(r.v, r.v);
+  Map v = g;
+  for (size_t k = 0; k < v.v.size(); ++k) {
+    const double r = x.v[k] - noisy.v[k] + sigma0_ * sigma0_ * g.v[k];
+    result.residual += r * r;
+    v.v[k] = 2 * sigma0_ * sigma0_ * weight * r;
+  }
   result.v_dot_g = dot(v.v, g.v);
   result.energy_dot = tangent(v, tape);
   second_backward(tape, gradient);
@@ -158,68 +173,158 @@ double Reference::energy_gradient(const Map& x, double weight, Vector& gradient)
   return e;
 }
 
-// Pass 1.
-double Reference::forward(const Map& x, Tape& tape) const {
-  tape.x = x;
-  tape.blocks.resize(blocks_.size());
-  Map h = convolve(x, at("conv1.conv.weight"), spec_.width, 3);
-  add_bias(h, at("conv1.conv.bias"));
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    const network::Block& block = blocks_[i];
-    BlockTape& t = tape.blocks[i];
-    t.h = h;
-    t.a = each(elu, t.h);
-    t.u = convolve(t.a, at(conv_1(block) + ".weight"), block.in, 3);
-    t.b = each(elu, t.u);
-    Map out = convolve(t.b, at(conv_2(block) + ".weight"), block.out, 3);
-    add_bias(out, at(conv_2(block) + ".bias"));
-    h = convolve(block.down ? pool(t.h) : t.h, at(shortcut(block) + ".weight"), block.out, 1);
-    add_bias(h, at(shortcut(block) + ".bias"));
-    h = sum(h, block.down ? pool(out) : out);
+// The linear layers, which act on values and on rates alike (rates have no bias).
+Map Reference::layer_forward(const Layer& layer, const std::vector<Map>& values, bool bias) const {
+  const Map& in = values[static_cast<size_t>(layer.inputs[0])];
+  switch (layer.kind) {
+    case LayerKind::convolution: {
+      const auto weight = at(layer.name + ".weight");
+      const auto out = static_cast<int64_t>(weight.size()) / (in.c * layer.kernel * layer.kernel);
+      Map map = convolve(in, weight, out, layer.kernel);
+      if (bias && layer.bias)
+        for (size_t k = 0; k < map.v.size(); ++k)
+          map.v[k] += at(layer.name + ".bias")[k / static_cast<size_t>(map.h * map.w)];
+      return map;
+    }
+    case LayerKind::pool: {
+      Map map(in.c, in.h / 2, in.w / 2);
+      for (int64_t c = 0; c < in.c; ++c)
+        for (int64_t y = 0; y < in.h; ++y)
+          for (int64_t x = 0; x < in.w; ++x) map.at(c, y / 2, x / 2) += in.at(c, y, x) / 4;
+      return map;
+    }
+    case LayerKind::upsample: {
+      Map map(in.c, in.h * 2, in.w * 2);
+      for (int64_t c = 0; c < map.c; ++c)
+        for (int64_t y = 0; y < map.h; ++y)
+          for (int64_t x = 0; x < map.w; ++x) map.at(c, y, x) = in.at(c, y / 2, x / 2);
+      return map;
+    }
+    case LayerKind::add: {
+      Map map = in;
+      const Map& other = values[static_cast<size_t>(layer.inputs[1])];
+      for (size_t k = 0; k < map.v.size(); ++k) map.v[k] += other.v[k];
+      return map;
+    }
+    case LayerKind::concatenate: {
+      const Map& other = values[static_cast<size_t>(layer.inputs[1])];
+      Map map(in.c + other.c, in.h, in.w);
+      std::ranges::copy(other.v, std::ranges::copy(in.v, map.v.begin()).out);
+      return map;
+    }
+    default:
+      fail("", "not a linear layer");
   }
-  tape.last = h;
-  if (spec_.head == network::Head::linear) return dot(at("ln.weight"), each(elu, h).v) + at("ln.bias")[0];
-  const double p = dot(at("ln1.weight"), h.v) + at("ln1.bias")[0];
-  const double q = dot(at("ln2.weight"), h.v) + at("ln2.bias")[0];
-  const Map squares = each([](double value) { return value * value; }, h);
-  return p * q + dot(at("lq.weight"), squares.v) + at("lq.bias")[0];
 }
 
-// Pass 2: dE/d(.) of every tensor down to the image.
+void Reference::layer_backward(size_t i, const std::vector<Map>& from, std::vector<Map>& to) const {
+  const Layer& layer = graph_.layers[i];
+  const Map& d = from[i + 1];
+  Map& first = to[static_cast<size_t>(layer.inputs[0])];
+  switch (layer.kind) {
+    case LayerKind::convolution:
+      return add_convolved_back(d, at(layer.name + ".weight"), layer.kernel, first);
+    case LayerKind::pool:
+      for (int64_t c = 0; c < first.c; ++c)
+        for (int64_t y = 0; y < first.h; ++y)
+          for (int64_t x = 0; x < first.w; ++x) first.at(c, y, x) += d.at(c, y / 2, x / 2) / 4;
+      return;
+    case LayerKind::upsample:
+      for (int64_t c = 0; c < d.c; ++c)
+        for (int64_t y = 0; y < d.h; ++y)
+          for (int64_t x = 0; x < d.w; ++x) first.at(c, y / 2, x / 2) += d.at(c, y, x);
+      return;
+    case LayerKind::add:
+      for (const int input : layer.inputs)
+        for (size_t k = 0; k < d.v.size(); ++k) to[static_cast<size_t>(input)].v[k] += d.v[k];
+      return;
+    case LayerKind::concatenate: {
+      size_t k = 0;
+      for (const int input : layer.inputs)
+        for (double& value : to[static_cast<size_t>(input)].v) value += d.v[k++];
+      return;
+    }
+    default:
+      fail("", "not a linear layer");
+  }
+}
+
+// Pass 1.
+double Reference::forward(const Map& x, Tape& tape) const {
+  const bool image_head = network::is_image_head(graph_.head);
+  tape.x.assign(1, padded(x, image_head ? -0.5 : 0));
+  for (const Layer& layer : graph_.layers) {
+    if (is_pointwise(layer)) {
+      Map map = tape.x[static_cast<size_t>(layer.inputs[0])];
+      for (double& value : map.v) value = pointwise(layer.kind, value).value;
+      tape.x.push_back(std::move(map));
+    } else {
+      tape.x.push_back(layer_forward(layer, tape.x, true));
+    }
+  }
+  const Map &h = tape.x.back(), &y = tape.x.front();
+  if (image_head) {
+    const Map f = cut(h), image = cut(y);
+    double sum = 0;
+    for (size_t k = 0; k < f.v.size(); ++k)
+      sum +=
+          (image.v[k] - f.v[k]) * (graph_.head == Head::squared_residual ? image.v[k] - f.v[k] : image.v[k]);
+    return sum / (2 * sigma0_ * sigma0_);
+  }
+  if (graph_.head == Head::linear) {
+    double sum = at("ln.bias")[0];
+    for (size_t k = 0; k < h.v.size(); ++k) sum += at("ln.weight")[k] * elu(h.v[k]);
+    return sum;
+  }
+  const double p = dot(at("ln1.weight"), h.v) + at("ln1.bias")[0],
+               q = dot(at("ln2.weight"), h.v) + at("ln2.bias")[0];
+  double squares = 0;
+  for (size_t k = 0; k < h.v.size(); ++k) squares += at("lq.weight")[k] * h.v[k] * h.v[k];
+  return p * q + squares + at("lq.bias")[0];
+}
+
+// Pass 2: dE/d(.) of every value down to the image.
 Map Reference::backward(Tape& tape) const {
-  const Map& h = tape.last;
-  Map delta(h.c, h.s);
-  if (spec_.head == network::Head::linear) {
-    for (size_t i = 0; i < h.v.size(); ++i) delta.v[i] = at("ln.weight")[i] * elu_d1(h.v[i]);
+  tape.delta = zeros();
+  const Map &h = tape.x.back(), &y = tape.x.front();
+  Map &delta = tape.delta.back(), &at_image = tape.delta.front();
+  const double scale = 1 / (sigma0_ * sigma0_);
+  if (network::is_image_head(graph_.head)) {
+    for (int64_t c = 0; c < h.c; ++c)
+      for (int64_t row = 0; row < image_.h; ++row)
+        for (int64_t x = 0; x < image_.w; ++x) {
+          const double f = h.at(c, row, x), value = y.at(c, row, x);
+          const bool residual = graph_.head == Head::squared_residual;
+          delta.at(c, row, x) = residual ? -scale * (value - f) : -scale * value / 2;
+          at_image.at(c, row, x) = residual ? scale * (value - f) : scale * (value - f / 2);
+        }
+  } else if (graph_.head == Head::linear) {
+    for (size_t k = 0; k < h.v.size(); ++k) delta.v[k] = at("ln.weight")[k] * elu_d1(h.v[k]);
   } else {
     const auto a = at("ln1.weight"), c = at("ln2.weight"), d = at("lq.weight");
     const double p = dot(a, h.v) + at("ln1.bias")[0], q = dot(c, h.v) + at("ln2.bias")[0];
-    for (size_t i = 0; i < h.v.size(); ++i) delta.v[i] = a[i] * q + c[i] * p + 2 * d[i] * h.v[i];
+    for (size_t k = 0; k < h.v.size(); ++k) delta.v[k] = a[k] * q + c[k] * p + 2 * d[k] * h.v[k];
   }
-  tape.delta.assign(blocks_.size() + 1, Map());
-  const auto chain = [](double outer, double input) { return outer * elu_d1(input); };
-  for (size_t i = blocks_.size(); i-- > 0;) {
-    const network::Block& block = blocks_[i];
-    BlockTape& t = tape.blocks[i];
-    tape.delta[i + 1] = delta;
-    const Map full = block.down ? pool_transposed(delta) : delta;
-    t.delta_b = convolve_transposed(full, at(conv_2(block) + ".weight"), block.in, 3);
-    t.delta_u = each(chain, t.delta_b, t.u);
-    t.delta_a = convolve_transposed(t.delta_u, at(conv_1(block) + ".weight"), block.in, 3);
-    const Map side = convolve_transposed(delta, at(shortcut(block) + ".weight"), block.in, 1);
-    delta = sum(each(chain, t.delta_a, t.h), block.down ? pool_transposed(side) : side);
+  for (size_t i = graph_.layers.size(); i-- > 0;) {
+    const Layer& layer = graph_.layers[i];
+    if (!is_pointwise(layer)) {
+      layer_backward(i, tape.delta, tape.delta);
+      continue;
+    }
+    const auto from = static_cast<size_t>(layer.inputs[0]);
+    for (size_t k = 0; k < tape.delta[from].v.size(); ++k)
+      tape.delta[from].v[k] += pointwise(layer.kind, tape.x[from].v[k]).slope * tape.delta[i + 1].v[k];
   }
-  tape.delta[0] = delta;
-  return convolve_transposed(delta, at("conv1.conv.weight"), spec_.channels, 3);
+  return cut(tape.delta.front());
 }
 
 // The derivative of E by every parameter, from what passes 1 and 2 left behind.
 void Reference::first_order(const Tape& tape, Vector& gradient) const {
-  const Map& h = tape.last;
-  if (spec_.head == network::Head::linear) {
+  const Map& h = tape.x.back();
+  if (graph_.head == Head::linear) {
     for (size_t i = 0; i < h.v.size(); ++i) in(gradient, "ln.weight")[i] += elu(h.v[i]);
     in(gradient, "ln.bias")[0] += 1;
-  } else {
+  } else if (graph_.head == Head::quadratic) {
     const double p = dot(at("ln1.weight"), h.v) + at("ln1.bias")[0];
     const double q = dot(at("ln2.weight"), h.v) + at("ln2.bias")[0];
     for (size_t i = 0; i < h.v.size(); ++i) {
@@ -231,46 +336,52 @@ void Reference::first_order(const Tape& tape, Vector& gradient) const {
     in(gradient, "ln2.bias")[0] += p;
     in(gradient, "lq.bias")[0] += 1;
   }
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    const network::Block& block = blocks_[i];
-    const BlockTape& t = tape.blocks[i];
-    const Map& delta = tape.delta[i + 1];
-    const Map full = block.down ? pool_transposed(delta) : delta;
-    add_weight_gradient(t.a, t.delta_u, 3, in(gradient, conv_1(block) + ".weight"));
-    add_weight_gradient(t.b, full, 3, in(gradient, conv_2(block) + ".weight"));
-    add_bias_gradient(full, in(gradient, conv_2(block) + ".bias"));
-    add_weight_gradient(block.down ? pool(t.h) : t.h, delta, 1, in(gradient, shortcut(block) + ".weight"));
-    add_bias_gradient(delta, in(gradient, shortcut(block) + ".bias"));
+  for (size_t i = 0; i < graph_.layers.size(); ++i) {
+    const Layer& layer = graph_.layers[i];
+    if (layer.kind != LayerKind::convolution) continue;
+    const Map& x = tape.x[static_cast<size_t>(layer.inputs[0])];
+    add_weight_gradient(x, tape.delta[i + 1], layer.kernel, in(gradient, layer.name + ".weight"));
+    if (layer.bias) add_bias_gradient(tape.delta[i + 1], in(gradient, layer.name + ".bias"));
   }
-  add_weight_gradient(tape.x, tape.delta[0], 3, in(gradient, "conv1.conv.weight"));
-  add_bias_gradient(tape.delta[0], in(gradient, "conv1.conv.bias"));
 }
 
 // Pass 3: derivative of everything along v, without biases. Returns that of E.
 double Reference::tangent(const Map& v, Tape& tape) const {
-  tape.x_dot = v;
-  const auto chain = [](double rate, double input) { return rate * elu_d1(input); };
-  Map h_dot = convolve(v, at("conv1.conv.weight"), spec_.width, 3);
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    const network::Block& block = blocks_[i];
-    BlockTape& t = tape.blocks[i];
-    t.h_dot = h_dot;
-    t.a_dot = each(chain, t.h_dot, t.h);
-    t.u_dot = convolve(t.a_dot, at(conv_1(block) + ".weight"), block.in, 3);
-    t.b_dot = each(chain, t.u_dot, t.u);
-    const Map out = convolve(t.b_dot, at(conv_2(block) + ".weight"), block.out, 3);
-    h_dot = convolve(block.down ? pool(t.h_dot) : t.h_dot, at(shortcut(block) + ".weight"), block.out, 1);
-    h_dot = sum(h_dot, block.down ? pool(out) : out);
+  tape.x_dot.assign(1, padded(v, 0));
+  for (const Layer& layer : graph_.layers) {
+    if (!is_pointwise(layer)) {
+      tape.x_dot.push_back(layer_forward(layer, tape.x_dot, false));
+      continue;
+    }
+    const auto from = static_cast<size_t>(layer.inputs[0]);
+    Map map = tape.x_dot[from];
+    for (size_t k = 0; k < map.v.size(); ++k) map.v[k] *= pointwise(layer.kind, tape.x[from].v[k]).slope;
+    tape.x_dot.push_back(std::move(map));
   }
-  tape.last_dot = h_dot;
-  return dot(tape.delta.back().v, h_dot.v);
+  double direct = 0;  // past the network
+  if (network::is_image_head(graph_.head)) {
+    const Map y = cut(tape.x.front()), f = cut(tape.x.back());
+    for (size_t k = 0; k < v.v.size(); ++k)
+      direct += v.v[k] * (graph_.head == Head::squared_residual ? y.v[k] - f.v[k] : y.v[k] - f.v[k] / 2);
+  }
+  return dot(tape.delta.back().v, tape.x_dot.back().v) + direct / (sigma0_ * sigma0_);
 }
 
 // Passes 4 to 6: gamma = dEdot/d(.), and the derivative of Edot by every parameter.
-void Reference::second_backward(const Tape& tape, Vector& gradient) const {
-  const Map &h = tape.last, &h_dot = tape.last_dot;
-  Map gamma(h.c, h.s);
-  if (spec_.head == network::Head::linear) {
+void Reference::second_backward(Tape& tape, Vector& gradient) const {
+  const Map &h = tape.x.back(), &h_dot = tape.x_dot.back();
+  tape.gamma = zeros();
+  Map& gamma = tape.gamma.back();
+  if (network::is_image_head(graph_.head)) {
+    const bool residual = graph_.head == Head::squared_residual;
+    for (int64_t c = 0; c < h.c; ++c)
+      for (int64_t y = 0; y < image_.h; ++y)
+        for (int64_t x = 0; x < image_.w; ++x) {
+          const double v = tape.x_dot.front().at(c, y, x);
+          gamma.at(c, y, x) =
+              residual ? -(v - h_dot.at(c, y, x)) / (sigma0_ * sigma0_) : -v / (2 * sigma0_ * sigma0_);
+        }
+  } else if (graph_.head == Head::linear) {
     const auto grad = in(gradient, "ln.weight");
     for (size_t i = 0; i < h.v.size(); ++i) {
       gamma.v[i] = at("ln.weight")[i] * elu_d2(h.v[i]) * h_dot.v[i];
@@ -291,39 +402,26 @@ void Reference::second_backward(const Tape& tape, Vector& gradient) const {
     in(gradient, "ln1.bias")[0] += q_dot;
     in(gradient, "ln2.bias")[0] += p_dot;
   }
-
-  // Both ways an ELU takes part: its slope carries gamma, and its curvature turns delta and the rate of its
-  // input into a change of slope.
-  const auto through_elu = [](double gamma_out, double delta_out, double input, double input_dot) {
-    return gamma_out * elu_d1(input) + delta_out * elu_d2(input) * input_dot;
-  };
-  for (size_t i = blocks_.size(); i-- > 0;) {
-    const network::Block& block = blocks_[i];
-    const BlockTape& t = tape.blocks[i];
-    const Map& delta = tape.delta[i + 1];
-    const Map gamma_full = block.down ? pool_transposed(gamma) : gamma;
-    const Map delta_full = block.down ? pool_transposed(delta) : delta;
-    add_weight_gradient(t.b, gamma_full, 3, in(gradient, conv_2(block) + ".weight"));
-    add_weight_gradient(t.b_dot, delta_full, 3, in(gradient, conv_2(block) + ".weight"));
-    add_bias_gradient(gamma_full, in(gradient, conv_2(block) + ".bias"));
-    const Map gamma_b = convolve_transposed(gamma_full, at(conv_2(block) + ".weight"), block.in, 3);
-    const Map gamma_u = each(through_elu, gamma_b, t.delta_b, t.u, t.u_dot);
-
-    add_weight_gradient(t.a, gamma_u, 3, in(gradient, conv_1(block) + ".weight"));
-    add_weight_gradient(t.a_dot, t.delta_u, 3, in(gradient, conv_1(block) + ".weight"));
-    const Map gamma_a = convolve_transposed(gamma_u, at(conv_1(block) + ".weight"), block.in, 3);
-
-    const std::string side = shortcut(block);
-    add_weight_gradient(block.down ? pool(t.h) : t.h, gamma, 1, in(gradient, side + ".weight"));
-    add_weight_gradient(block.down ? pool(t.h_dot) : t.h_dot, delta, 1, in(gradient, side + ".weight"));
-    add_bias_gradient(gamma, in(gradient, side + ".bias"));
-    const Map back = convolve_transposed(gamma, at(side + ".weight"), block.in, 1);
-    gamma =
-        sum(each(through_elu, gamma_a, t.delta_a, t.h, t.h_dot), block.down ? pool_transposed(back) : back);
+  for (size_t i = graph_.layers.size(); i-- > 0;) {
+    const Layer& layer = graph_.layers[i];
+    const auto from = static_cast<size_t>(layer.inputs[0]);
+    const Map &g = tape.gamma[i + 1], &d = tape.delta[i + 1];
+    if (is_pointwise(layer)) {
+      // Both ways it takes part: its slope carries gamma, and its curvature turns delta and the rate of its
+      // input into a change of slope.
+      for (size_t k = 0; k < g.v.size(); ++k) {
+        const Pointwise p = pointwise(layer.kind, tape.x[from].v[k]);
+        tape.gamma[from].v[k] += p.slope * g.v[k] + p.bend * tape.x_dot[from].v[k] * d.v[k];
+      }
+      continue;
+    }
+    if (layer.kind == LayerKind::convolution) {
+      add_weight_gradient(tape.x[from], g, layer.kernel, in(gradient, layer.name + ".weight"));
+      add_weight_gradient(tape.x_dot[from], d, layer.kernel, in(gradient, layer.name + ".weight"));
+      if (layer.bias) add_bias_gradient(g, in(gradient, layer.name + ".bias"));
+    }
+    layer_backward(i, tape.gamma, tape.gamma);
   }
-  add_weight_gradient(tape.x, gamma, 3, in(gradient, "conv1.conv.weight"));
-  add_weight_gradient(tape.x_dot, tape.delta[0], 3, in(gradient, "conv1.conv.weight"));
-  add_bias_gradient(gamma, in(gradient, "conv1.conv.bias"));
 }
 
 }  // namespace mdsm::test

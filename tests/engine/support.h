@@ -32,7 +32,7 @@ struct Batch {
 };
 
 inline Map map_of(ConstTensorView images, int64_t i) {
-  Map map(images.shape.c, images.shape.h);
+  Map map(images.shape.c, images.shape.h, images.shape.w);
   const auto values = images.image(i);
   map.v.assign(values.begin(), values.end());
   return map;

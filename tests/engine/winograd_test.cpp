@@ -103,8 +103,8 @@ struct Problem {
 
   // For the number of threads at the time it is made.
   WinogradConvolution make() const {
-    return WinogradConvolution(
-        {shape.n, shape.source().padded(), shape.result().padded(), shape.size, shape.block, shape.pooled});
+    return WinogradConvolution({shape.n, shape.source().padded(), shape.result().padded(), shape.size,
+                                shape.size, shape.block, shape.pooled});
   }
   void forward_into(float* dst, const Epilogue& epilogue) { forward_into(make(), dst, epilogue); }
   void forward_into(const WinogradConvolution& convolution, float* dst, const Epilogue& epilogue) {

@@ -11,13 +11,15 @@ ConvolutionShape times(ConvolutionShape shape, int64_t terms) {
 }
 
 WinogradShape winograd_shape(const ConvolutionShape& s, Layout layout) {
-  return {s.n, s.in, s.out, s.size, layout.block, s.kernel == 4};
+  return {s.n, s.in, s.out, s.height, s.width, layout.block, s.kernel == 4};
 }
 
 // Measured (docs/design/winograd.md). A rule and not a measurement on the spot: which way is taken changes
 // the last bits of a result, and these must not depend on how busy the machine was. Where weights stay as
 // they are (sampling) the rule leaves out n, so that an image's result does not depend on its batch.
-bool winograd_pays(const ConvolutionShape& shape) { return shape.kernel != 1 && shape.out_size() >= 4; }
+bool winograd_pays(const ConvolutionShape& shape) {
+  return shape.kernel != 1 && std::min(shape.out_height(), shape.out_width()) >= 4;
+}
 
 // In training the weights are transformed anew in every step, which takes this many tiles to earn back.
 constexpr int64_t kLeastTilesInTraining = 32;
@@ -49,22 +51,22 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
                                                                  : direct_terms_.gradient_scratch_count());
 }
 
-void Convolution::forward(const float* src, ConvolutionWeights& weights, const Epilogue& epilogue, float* dst,
+void Convolution::forward(MapIn src, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut dst,
                           float* scratch) {
   winograd_ ? winograd_one_.forward(src, weights.winograd, epilogue, dst, scratch)
-            : direct_.forward(src, weights.direct, epilogue, dst);
+            : direct_.forward(src.data, weights.direct, epilogue, dst.data);
 }
 
-void Convolution::backward(const float* diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue,
-                           float* diff_src, float* scratch) {
+void Convolution::backward(MapIn diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue,
+                           MapOut diff_src, float* scratch) {
   winograd_ ? winograd_one_.backward(diff_dst, weights.winograd, epilogue, diff_src, scratch)
-            : direct_.backward(diff_dst, weights.direct, epilogue, diff_src);
+            : direct_.backward(diff_dst.data, weights.direct, epilogue, diff_src.data);
 }
 
-void Convolution::gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights, float* plain,
+void Convolution::gradient(MapIn src, MapIn diff_dst, ConvolutionWeights& weights, float* plain,
                            float* scratch) {
   winograd_gradient_ ? winograd_terms_.gradient(src, diff_dst, weights.winograd, plain, scratch)
-                     : direct_terms_.gradient(src, diff_dst, weights.direct, plain, scratch);
+                     : direct_terms_.gradient(src.data, diff_dst.data, weights.direct, plain, scratch);
 }
 
 }  // namespace mdsm::engine::native

@@ -30,15 +30,16 @@ class Convolution {
   int64_t scratch_count() const { return scratch_count_; }
   const ConvolutionShape& shape() const { return shape_; }
 
+  // Whether maps may be parts of larger ones; oneDNN's may not.
+  bool takes_parts() const { return winograd_; }
+
   // dst = epilogue(conv(src))
-  void forward(const float* src, ConvolutionWeights& weights, const Epilogue& epilogue, float* dst,
-               float* scratch);
+  void forward(MapIn src, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut dst, float* scratch);
   // diff_src = epilogue(conv^T(diff_dst))
-  void backward(const float* diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue, float* diff_src,
+  void backward(MapIn diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut diff_src,
                 float* scratch);
   // Adds the weight gradient of gradient_terms * n maps to the plain one; in training only.
-  void gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights, float* plain,
-                float* scratch);
+  void gradient(MapIn src, MapIn diff_dst, ConvolutionWeights& weights, float* plain, float* scratch);
 
  private:
   ConvolutionShape shape_;

@@ -11,8 +11,9 @@ namespace {
 using dnnl::memory;
 using Tag = memory::format_tag;
 
-memory::desc blocked(int64_t n, int64_t channels, int64_t size, Layout layout) {
-  return {{n, channels, size, size}, memory::data_type::f32, layout.block == 16 ? Tag::nChw16c : Tag::nChw8c};
+memory::desc blocked(int64_t n, int64_t channels, int64_t height, int64_t width, Layout layout) {
+  return {
+      {n, channels, height, width}, memory::data_type::f32, layout.block == 16 ? Tag::nChw16c : Tag::nChw8c};
 }
 
 // oneDNN's own working memory belongs to the thread that made the primitive; an engine may be made in one
@@ -24,10 +25,10 @@ dnnl::primitive_attr own_scratchpad() {
 }
 
 ConvolutionDesc describe(const ConvolutionShape& s, Layout layout, bool bias) {
-  return {.src = blocked(s.n, s.in, s.size, layout),
+  return {.src = blocked(s.n, s.in, s.height, s.width, layout),
           .weights = {{s.out, s.in, s.kernel, s.kernel}, memory::data_type::f32, Tag::any},
           .bias = bias ? memory::desc({s.out}, memory::data_type::f32, Tag::x) : memory::desc(),
-          .dst = blocked(s.n, s.out, s.out_size(), layout),
+          .dst = blocked(s.n, s.out, s.out_height(), s.out_width(), layout),
           .strides = {s.stride(), s.stride()},
           .padding = {s.pad(), s.pad()}};
 }
@@ -181,12 +182,11 @@ const DirectConvolution::Forward& DirectConvolution::forward_with(bool bias, boo
   return *forward_.back();
 }
 
-void DirectConvolution::finish(const Epilogue& epilogue, int64_t channels, int64_t size, float* map) const {
+void DirectConvolution::finish(const Epilogue& epilogue, const MapShape& shape, float* map) const {
   if (!epilogue.bias && !epilogue.raw && epilogue.op == Epilogue::Op::none && !epilogue.add &&
       !epilogue.second)
     return;
-  const MapShape shape{channels, size, layout_.block};
-  parallel_for(shape_.n * channels / layout_.block, 1,
+  parallel_for(shape_.n * shape.blocks(), 1,
                [&](int64_t first, int64_t last) { kernels().finish(epilogue, shape, first, last, map); });
 }
 
@@ -206,7 +206,7 @@ void DirectConvolution::forward(const float* src, DirectWeights& weights, const 
       {DNNL_ARG_DST, at(desc.dst_desc(), dst)}};
   if (bias) arguments.emplace(DNNL_ARG_BIAS, at(desc.bias_desc(), epilogue.bias));
   run(primitive, desc, std::move(arguments));
-  finish(rest, shape_.out, shape_.out_size(), dst);
+  finish(rest, {shape_.out, shape_.out_height(), shape_.out_width(), layout_.block}, dst);
 }
 
 void DirectConvolution::backward(const float* diff_dst, DirectWeights& weights, const Epilogue& epilogue,
@@ -220,7 +220,7 @@ void DirectConvolution::backward(const float* diff_dst, DirectWeights& weights, 
       {{DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst)},
        {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), weights.get(desc.weights_desc()))},
        {DNNL_ARG_DIFF_SRC, at(desc.diff_src_desc(), diff_src)}});
-  finish(epilogue, shape_.in, shape_.size, diff_src);
+  finish(epilogue, {shape_.in, shape_.height, shape_.width, layout_.block}, diff_src);
 }
 
 const DirectConvolution::Made<dnnl::convolution_backward_weights>& DirectConvolution::gradient_made() {

@@ -21,16 +21,17 @@ const dnnl::engine& dnnl_engine();
 // Channels are already padded to whole blocks.
 struct ConvolutionShape {
   int64_t n, in, out;
-  int64_t size;    // pixels along each side of the input
-  int64_t kernel;  // 1, 3, or 4 (a 3x3 with 2x2 mean pooling folded in, stride 2)
+  int64_t height, width;  // of the input
+  int64_t kernel;         // 1, 3, or 4 (a 3x3 with 2x2 mean pooling folded in, stride 2)
 
   int64_t stride() const { return kernel == 4 ? 2 : 1; }
   int64_t pad() const { return kernel == 1 ? 0 : 1; }
-  int64_t out_size() const { return size / stride(); }
+  int64_t out_height() const { return height / stride(); }
+  int64_t out_width() const { return width / stride(); }
   // Floating-point operations of one pass by the direct algorithm.
   double flop() const {
     return 2.0 * static_cast<double>(n * in * out) *
-           static_cast<double>(out_size() * out_size() * kernel * kernel);
+           static_cast<double>(out_height() * out_width() * kernel * kernel);
   }
 };
 
@@ -90,7 +91,7 @@ class DirectConvolution {
   };
   const Forward& forward_with(bool bias, bool elu, bool sum);
   const Made<dnnl::convolution_backward_weights>& gradient_made();
-  void finish(const Epilogue& epilogue, int64_t channels, int64_t size, float* map) const;
+  void finish(const Epilogue& epilogue, const MapShape& shape, float* map) const;
 
   ConvolutionShape shape_;
   Layout layout_;

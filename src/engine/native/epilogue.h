@@ -1,5 +1,8 @@
 // What happens to the result of a convolution before it is stored: the element-wise work between two
 // convolutions, done while the values are at hand instead of in passes of its own.
+//
+// Functions here are always inlined: kernels are compiled for several instruction sets, and the linker must
+// not keep a copy made for a newer CPU for everybody.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +13,11 @@ namespace mdsm::engine::native {
 struct Epilogue {
   enum class Op {
     none,
-    elu,    // v = ELU(v)
-    slope,  // v = v * ELU'(.), from the ELU's output y
-    bend    // v = v * ELU'(.) + delta * ELU''(.) * udot, from y and ydot = ELU'(.) * udot
+    elu,         // v = ELU(v)
+    slope,       // v = v * ELU'(.), from the ELU's output y
+    bend,        // v = v * ELU'(.) + delta * ELU''(.) * udot, from y and ydot = ELU'(.) * udot
+    silu_slope,  // v = v * SiLU'(y), from the SiLU's input y
+    silu_bend    // v = v * SiLU'(y) + delta * SiLU''(y) * ydot, from the input y and its rate ydot
   };
 
   const float* bias = nullptr;  // by channel: v += bias
@@ -20,14 +25,39 @@ struct Epilogue {
   Op op = Op::none;
   const float *y = nullptr, *delta = nullptr, *ydot = nullptr;
   const float* add = nullptr;  // v += add; may be the result's own memory
+  int64_t add_planes = 0;      // of an image in add's memory; 0: as many as it has
   bool add_unpooled = false;   // add has half the size, and each of its values is spread over 2x2 pixels
-  float* second = nullptr;     // also stored, from the finished v: v * ELU'(second_y), or ELU(v) without it
+  // Also stored, from the finished v: the activation of v, or v * its slope at second_y (ELU: its output,
+  // SiLU: its input).
+  float* second = nullptr;
   const float* second_y = nullptr;
+  bool second_silu = false;
 };
 
-// A feature map in the engine's layout: n, channels/block, size, size, block.
+// A feature map in the engine's layout: n, channels/block, height, width, block. It may be a part of the
+// channels of a larger one, whose images have `planes` channel blocks.
 struct MapShape {
-  int64_t channels, size, block;
+  int64_t channels, height, width, block;
+  int64_t planes = 0;  // 0: channels / block
+
+  [[gnu::always_inline]] int64_t blocks() const { return channels / block; }
+  [[gnu::always_inline]] int64_t stride() const { return planes > 0 ? planes : blocks(); }
+  [[gnu::always_inline]] int64_t plane() const { return height * width * block; }  // floats
+};
+
+// Where a map lies: of one that is a part of a larger one, the first of its planes and the planes of an
+// image.
+struct MapIn {
+  const float* data;
+  int64_t planes;
+  [[gnu::always_inline]] MapIn(const float* at, int64_t planes_of_image = 0)
+      : data(at), planes(planes_of_image) {}
+};
+struct MapOut {
+  float* data;
+  int64_t planes;
+  [[gnu::always_inline]] MapOut(float* at, int64_t planes_of_image = 0) : data(at), planes(planes_of_image) {}
+  [[gnu::always_inline]] operator MapIn() const { return {data, planes}; }
 };
 
 }  // namespace mdsm::engine::native

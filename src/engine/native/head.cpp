@@ -21,31 +21,34 @@ float elu_bend(float x) { return x > 0 ? 0.0f : std::exp(x); }
 
 }  // namespace
 
-HeadLayer::HeadLayer(const network::Spec& spec, Layout layout) : kind_(spec.head) {
-  const network::Block last = network::blocks(spec).back();
-  const int64_t pixels = last.out_size() * last.out_size();
-  count_ = layout.padded(last.out) * pixels;
+HeadLayer::HeadLayer(const network::Graph& graph, const Shape& image, Layout layout) : kind_(graph.head) {
+  const Shape last = graph.shape(graph.last(), image);
+  const int64_t pixels = last.h * last.w;
+  count_ = layout.padded(last.c) * pixels;
   plain_.assign(static_cast<size_t>(count_), -1);
-  for (int64_t c = 0; c < last.out; ++c)
+  for (int64_t c = 0; c < last.c; ++c)
     for (int64_t p = 0; p < pixels; ++p) {
       const int64_t at = (c / layout.block * pixels + p) * layout.block + c % layout.block;
       plain_[static_cast<size_t>(at)] = static_cast<int32_t>(c * pixels + p);
     }
-  const network::Parameters names(spec);
+  const std::vector<network::ParameterInfo> names = network::parameter_layout(graph, image);
+  const auto named = [&](const std::string& name) {
+    return *std::ranges::find(names, name, &network::ParameterInfo::name);
+  };
   const auto names_of_head = kind_ == network::Head::quadratic ? std::vector<std::string>{"ln1", "ln2", "lq"}
                                                                : std::vector<std::string>{"ln"};
   for (const std::string& name : names_of_head)
-    vectors_.push_back({names.info(name + ".weight"), names.info(name + ".bias"),
-                        FloatBuffer(static_cast<size_t>(count_)), 0.0f});
+    vectors_.push_back(
+        {named(name + ".weight"), named(name + ".bias"), FloatBuffer(static_cast<size_t>(count_)), 0.0f});
 }
 
-void HeadLayer::set(const network::Parameters& parameters) {
+void HeadLayer::set(std::span<const float> parameters) {
   for (Vector& vector : vectors_) {
-    const auto weights = parameters.at(vector.weight);
+    const auto weights = parameters.subspan(vector.weight.offset, vector.weight.count);
     for (int64_t i = 0; i < count_; ++i)
       vector.packed.data()[i] =
           plain_[static_cast<size_t>(i)] < 0 ? 0.0f : weights[plain_[static_cast<size_t>(i)]];
-    vector.offset = parameters.at(vector.bias)[0];
+    vector.offset = parameters[vector.bias.offset];
   }
 }
 

@@ -9,15 +9,15 @@
 
 #include "core/tensor.h"
 #include "engine/native/layout.h"
-#include "network/parameters.h"
+#include "network/graph.h"
 
 namespace mdsm::engine::native {
 
 class HeadLayer {
  public:
-  HeadLayer(const network::Spec& spec, Layout layout);
+  HeadLayer(const network::Graph& graph, const Shape& image, Layout layout);
 
-  void set(const network::Parameters& parameters);
+  void set(std::span<const float> parameters);  // in parameter_layout() order
 
   // h, delta, hdot, gamma: (n, features in blocked order, padded). energy: (n)
   void energy(const float* h, std::span<float> energy);

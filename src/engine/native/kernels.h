@@ -23,8 +23,7 @@ struct AdamNumbers {
 struct InputConvolution {
   int64_t channels;  // of the image
   int64_t out;       // of the feature map, a multiple of block
-  int64_t size;      // pixels along each side
-  int64_t block;
+  int64_t height, width, block;
   const float* weights;  // out/block, channels, 3, 3, block
 };
 
@@ -35,14 +34,24 @@ struct Kernels {
   // The epilogue of a convolution whose raw results are in planes first .. last-1 of the map.
   void (*finish)(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t last, float* map);
 
-  // 2x2 mean of `planes` blocked planes of size x size pixels.
-  void (*pool)(const float* in, float* out, int64_t planes, int64_t size, int64_t block);
+  // Planes first .. last-1 (image by image) of maps between the size of `shape` and half of it. `shape` and
+  // its planes are those of the larger map, `half_planes` (0: as many as there are) those of the smaller one.
+  // half = 2x2 means of map, or with `sums` their sums, the transpose of upsample
+  void (*pool)(const MapShape& shape, int64_t first, int64_t last, const float* map, int64_t half_planes,
+               float* half, bool sums);
+  // map = every pixel of half as 2x2
+  void (*upsample)(const MapShape& shape, int64_t first, int64_t last, const float* half, int64_t half_planes,
+                   float* map);
+  // map = in, or map += in; in has its own planes of an image. With `unpooled` it has half the size and each
+  // value counts a quarter for each of 2x2 pixels: the transpose of pool.
+  void (*gather)(const MapShape& shape, int64_t first, int64_t last, MapIn in, bool unpooled, bool add,
+                 float* map);
 
   // sum[c] = sum over pixels of one image's blocked plane
   void (*plane_sum)(const float* in, float* sum, int64_t pixels, int64_t block);
 
-  // Image number `image` of map = epilogue(conv(x)), whose op must be none. x: (channels, size + 2, size +
-  // 2), with a border of zeros.
+  // Image number `image` of map = epilogue(conv(x)), whose op must be none. x: (channels, height + 2,
+  // width + 2), with a border of zeros; up to three floats behind the last image are read.
   void (*input_forward)(const InputConvolution& conv, const float* x, int64_t image, const Epilogue& epilogue,
                         float* map);
   // dx = conv^T(dy), without a border

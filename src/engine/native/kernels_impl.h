@@ -9,18 +9,65 @@
 namespace mdsm::engine::native {
 namespace {
 
+// Where a plane of a map, and of one of half its size, begins.
+struct PlanePlace {
+  int64_t map, half;
+};
+MDSM_INLINE PlanePlace place_of(const MapShape& shape, int64_t half_planes, int64_t plane) {
+  const int64_t blocks = shape.blocks(), image = plane / blocks, block = plane % blocks;
+  return {(image * shape.stride() + block) * shape.plane(),
+          (image * (half_planes > 0 ? half_planes : blocks) + block) * (shape.plane() / 4)};
+}
+
 template <int B>
-void pool_block(const float* in, float* out, int64_t planes, int64_t size) {
-  const int64_t half = size / 2, row = size * B;
-  for (int64_t p = 0; p < planes; ++p)
-    for (int64_t y = 0; y < half; ++y) {
-      const float* top = in + (p * size + 2 * y) * row;
-      float* to = out + (p * half + y) * half * B;
-      for (int64_t x = 0; x < half; ++x)
+void pool_block(const MapShape& shape, int64_t first, int64_t last, const float* map, int64_t half_planes,
+                float* half, bool sums) {
+  const int64_t row = shape.width * B, columns = shape.width / 2;
+  const float scale = sums ? 1.0f : 0.25f;
+  for (int64_t p = first; p < last; ++p) {
+    const PlanePlace place = place_of(shape, half_planes, p);
+    for (int64_t y = 0; y < shape.height / 2; ++y) {
+      const float* top = map + place.map + 2 * y * row;
+      float* to = half + place.half + y * columns * B;
+      for (int64_t x = 0; x < columns; ++x)
         for (int b = 0; b < B; ++b)
-          to[x * B + b] = 0.25f * ((top[2 * x * B + b] + top[2 * x * B + B + b]) +
+          to[x * B + b] = scale * ((top[2 * x * B + b] + top[2 * x * B + B + b]) +
                                    (top[row + 2 * x * B + b] + top[row + 2 * x * B + B + b]));
     }
+  }
+}
+
+template <int B>
+void upsample_block(const MapShape& shape, int64_t first, int64_t last, const float* half,
+                    int64_t half_planes, float* map) {
+  for (int64_t p = first; p < last; ++p) {
+    const PlanePlace place = place_of(shape, half_planes, p);
+    for (int64_t y = 0; y < shape.height; ++y) {
+      const float* from = half + place.half + y / 2 * (shape.width / 2) * B;
+      float* to = map + place.map + y * shape.width * B;
+      for (int64_t x = 0; x < shape.width; ++x) store<B>(to + x * B, load<B>(from + x / 2 * B));
+    }
+  }
+}
+
+template <int B>
+void gather_block(const MapShape& shape, int64_t first, int64_t last, MapIn in, bool unpooled, bool add,
+                  float* map) {
+  const int64_t blocks = shape.blocks(), in_planes = in.planes > 0 ? in.planes : blocks;
+  const int64_t in_width = unpooled ? shape.width / 2 : shape.width,
+                in_plane = unpooled ? shape.plane() / 4 : shape.plane();
+  for (int64_t p = first; p < last; ++p) {
+    const float* from = in.data + (p / blocks * in_planes + p % blocks) * in_plane;
+    float* to = map + (p / blocks * shape.stride() + p % blocks) * shape.plane();
+    for (int64_t y = 0; y < shape.height; ++y)
+      for (int64_t x = 0; x < shape.width; ++x) {
+        float* at = to + (y * shape.width + x) * B;
+        Vector<B> value = unpooled ? 0.25f * load<B>(from + (y / 2 * in_width + x / 2) * B)
+                                   : load<B>(from + (y * in_width + x) * B);
+        if (add) value += load<B>(at);
+        store<B>(at, value);
+      }
+  }
 }
 
 template <int B>
@@ -37,16 +84,18 @@ struct TapRange {
 };
 inline TapRange taps(int64_t at, int64_t size) { return {at == 0 ? 1 : 0, at == size - 1 ? 2 : 3}; }
 
-// kAtOnce pixels of a row share each load of weights.
+// kAtOnce pixels of a row share each load of weights. Of the last few of a row, fewer count; what is read
+// beyond the images is never used.
 template <int B>
 void input_forward_block(const InputConvolution& conv, const float* x, int64_t image,
                          const Epilogue& epilogue, float* map) {
   constexpr int kAtOnce = 4;
-  const int64_t size = conv.size, row_step = size + 2, plane = row_step * row_step;
+  const int64_t row_step = conv.width + 2, plane = row_step * (conv.height + 2);
+  const MapShape shape{conv.out, conv.height, conv.width, B};
   for (int64_t block = 0; block < conv.out / B; ++block) {
     const Vector<B> start = epilogue.bias ? load<B>(epilogue.bias + block * B) : Vector<B>{}, none = {};
-    for (int64_t row = 0; row < size; ++row)
-      for (int64_t column = 0; column < size; column += kAtOnce) {
+    for (int64_t row = 0; row < conv.height; ++row)
+      for (int64_t column = 0; column < conv.width; column += kAtOnce) {
         Vector<B> total[kAtOnce];
         for (int k = 0; k < kAtOnce; ++k) total[k] = start;
         for (int64_t c = 0; c < conv.channels; ++c) {
@@ -58,20 +107,22 @@ void input_forward_block(const InputConvolution& conv, const float* x, int64_t i
               for (int k = 0; k < kAtOnce; ++k) total[k] += from[i * row_step + j + k] * tap;
             }
         }
-        finish_pixels<B, Epilogue::Op::none>(epilogue, none, total, kAtOnce,
-                                             {image * (conv.out / B) + block, size, row, column, 1}, map);
+        const int64_t left = conv.width - column;
+        finish_pixels<B, Epilogue::Op::none>(epilogue, none, total,
+                                             left < kAtOnce ? static_cast<int>(left) : kAtOnce, shape,
+                                             {image, block, row, column, 1}, map);
       }
   }
 }
 
 template <int B>
 void input_backward_block(const InputConvolution& conv, const float* dy, float* dx) {
-  const int64_t size = conv.size, plane = size * size;
+  const int64_t plane = conv.height * conv.width;
   for (int64_t c = 0; c < conv.channels; ++c)
-    for (int64_t row = 0; row < size; ++row) {
-      const TapRange rows = taps(row, size);
-      for (int64_t column = 0; column < size; ++column) {
-        const TapRange columns = taps(column, size);
+    for (int64_t row = 0; row < conv.height; ++row) {
+      const TapRange rows = taps(row, conv.height);
+      for (int64_t column = 0; column < conv.width; ++column) {
+        const TapRange columns = taps(column, conv.width);
         float total[B] = {};
         for (int64_t block = 0; block < conv.out / B; ++block) {
           const float* w = conv.weights + (block * conv.channels + c) * 9 * B;
@@ -79,28 +130,28 @@ void input_backward_block(const InputConvolution& conv, const float* dy, float* 
           // dx[row] gets dy[row + i - 1] through the flipped tap 2 - i.
           for (int64_t i = rows.first; i < rows.last; ++i)
             for (int64_t j = columns.first; j < columns.last; ++j) {
-              const float* d = from + ((row + i - 1) * size + column + j - 1) * B;
+              const float* d = from + ((row + i - 1) * conv.width + column + j - 1) * B;
               const float* tap = w + ((2 - i) * 3 + 2 - j) * B;
               for (int b = 0; b < B; ++b) total[b] += d[b] * tap[b];
             }
         }
         float sum = 0;
         for (int b = 0; b < B; ++b) sum += total[b];
-        dx[c * plane + row * size + column] = sum;
+        dx[c * plane + row * conv.width + column] = sum;
       }
     }
 }
 
 template <int B>
 void input_weights_block(const InputConvolution& conv, const float* x, const float* dy, float* dw) {
-  const int64_t size = conv.size, row_step = size + 2, plane = row_step * row_step;
+  const int64_t row_step = conv.width + 2, plane = row_step * (conv.height + 2);
   for (int64_t block = 0; block < conv.out / B; ++block)
     for (int64_t c = 0; c < conv.channels; ++c) {
       Vector<B> total[9] = {};
-      for (int64_t row = 0; row < size; ++row) {
+      for (int64_t row = 0; row < conv.height; ++row) {
         const float* from = x + c * plane + row * row_step;
-        const float* d = dy + (block * size + row) * size * B;
-        for (int64_t column = 0; column < size; ++column) {
+        const float* d = dy + (block * conv.height + row) * conv.width * B;
+        for (int64_t column = 0; column < conv.width; ++column) {
           const Vector<B> value = load<B>(d + column * B);
           for (int i = 0; i < 3; ++i)
             for (int j = 0; j < 3; ++j) total[i * 3 + j] += from[i * row_step + column + j] * value;
@@ -111,8 +162,23 @@ void input_weights_block(const InputConvolution& conv, const float* x, const flo
     }
 }
 
-void pool(const float* in, float* out, int64_t planes, int64_t size, int64_t block) {
-  with_block(block, [&](auto constant) { pool_block<decltype(constant)::kValue>(in, out, planes, size); });
+void pool(const MapShape& shape, int64_t first, int64_t last, const float* map, int64_t half_planes,
+          float* half, bool sums) {
+  with_block(shape.block, [&](auto constant) {
+    pool_block<decltype(constant)::kValue>(shape, first, last, map, half_planes, half, sums);
+  });
+}
+void upsample(const MapShape& shape, int64_t first, int64_t last, const float* half, int64_t half_planes,
+              float* map) {
+  with_block(shape.block, [&](auto constant) {
+    upsample_block<decltype(constant)::kValue>(shape, first, last, half, half_planes, map);
+  });
+}
+void gather(const MapShape& shape, int64_t first, int64_t last, MapIn in, bool unpooled, bool add,
+            float* map) {
+  with_block(shape.block, [&](auto constant) {
+    gather_block<decltype(constant)::kValue>(shape, first, last, in, unpooled, add, map);
+  });
 }
 void finish(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t last, float* map) {
   with_block(shape.block, [&](auto constant) {
@@ -169,8 +235,8 @@ double sum_of_squares(const float* x, int64_t count) {
 }  // namespace
 
 extern const Kernels MDSM_KERNEL_TABLE;
-const Kernels MDSM_KERNEL_TABLE = {MDSM_KERNEL_ISA, kWidestBlock,   finish,        pool, plane_sum,
-                                   input_forward,   input_backward, input_weights, adam, sum_of_squares,
-                                   &kWinograd};
+const Kernels MDSM_KERNEL_TABLE = {
+    MDSM_KERNEL_ISA, kWidestBlock,   finish,        pool, upsample,       gather,    plane_sum,
+    input_forward,   input_backward, input_weights, adam, sum_of_squares, &kWinograd};
 
 }  // namespace mdsm::engine::native

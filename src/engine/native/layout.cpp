@@ -15,9 +15,9 @@ int64_t widest_block() {
 
 }  // namespace
 
-Layout choose_layout(const network::Spec& spec) {
+Layout choose_layout(int64_t width) {
   static const int64_t widest = widest_block();
-  return {spec.width % widest == 0 ? widest : 8};
+  return {width % widest == 0 ? widest : 8};
 }
 
 }  // namespace mdsm::engine::native

@@ -25,10 +25,8 @@ constexpr size_t kPlansKept = 16;
 constexpr int64_t kTrainingFloats = 150 << 20;
 constexpr int64_t kLeastTrainingPiece = 32;
 
-int64_t training_piece(const network::Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode,
-                       int64_t n) {
-  while (n > kLeastTrainingPiece && Plan(spec, layout, arithmetic, mode, n).arena_count() > kTrainingFloats)
-    n = (n + 1) / 2;
+int64_t training_piece(const NativeNetwork& network, Mode mode, int64_t n) {
+  while (n > kLeastTrainingPiece && Plan(network, mode, n).arena_count() > kTrainingFloats) n = (n + 1) / 2;
   return n;
 }
 
@@ -36,16 +34,15 @@ class NativeEngine : public TrainableEnergy {
  public:
   NativeEngine(const network::Parameters& parameters, Arithmetic arithmetic)
       : TrainableEnergy(parameters.spec()),
-        arithmetic_(arithmetic),
-        layout_(choose_layout(spec())),
+        network_(spec(), arithmetic),
         weights_(parameters),
-        packed_(spec(), layout_),
+        packed_(network_.fusion, network_.image, network_.layout),
         ema_(zeros()),
         m_(zeros()),
         v_(zeros()),
         gradient_(zeros()) {
     std::ranges::copy(parameters.values(), ema_.data());
-    packed_.set(weights_);
+    packed_.set(weights_.values());
   }
 
   std::string name() const override { return "native"; }
@@ -64,7 +61,7 @@ class NativeEngine : public TrainableEnergy {
     });
     if (found == plans_.end()) {
       if (plans_.size() == kPlansKept) plans_.pop_back();
-      found = plans_.insert(plans_.begin(), std::make_unique<Plan>(spec(), layout_, arithmetic_, mode, n));
+      found = plans_.insert(plans_.begin(), std::make_unique<Plan>(network_, mode, n));
     }
     std::rotate(plans_.begin(), found, found + 1);
     Plan& chosen = *plans_.front();
@@ -80,7 +77,7 @@ class NativeEngine : public TrainableEnergy {
     int64_t batch = 0, size = 0;
   };
   int64_t piece_of(Piece& known, Mode mode, int64_t n) const {
-    if (n != known.batch) known = {n, training_piece(spec(), layout_, arithmetic_, mode, n)};
+    if (n != known.batch) known = {n, training_piece(network_, mode, n)};
     return known.size;
   }
 
@@ -158,7 +155,7 @@ class NativeEngine : public TrainableEnergy {
       kernels().adam(numbers, gradient_.data() + begin, weights_.values().data() + begin, m_.data() + begin,
                      v_.data() + begin, ema_.data() + begin, end - begin);
     });
-    packed_.set(weights_);
+    packed_.set(weights_.values());
   }
 
   std::span<float> vector(StateVector which) {
@@ -183,11 +180,10 @@ class NativeEngine : public TrainableEnergy {
 
   void write_impl(StateVector which, std::span<const float> values) override {
     std::ranges::copy(values, vector(which).begin());
-    if (which == StateVector::weights) packed_.set(weights_);
+    if (which == StateVector::weights) packed_.set(weights_.values());
   }
 
-  Arithmetic arithmetic_;
-  Layout layout_;
+  NativeNetwork network_;
   network::Parameters weights_;
   NetworkWeights packed_;
   FloatBuffer ema_, m_, v_, gradient_;
@@ -216,15 +212,12 @@ std::string native_version() {
 
 MemoryNeed native_memory(const network::Spec& spec, int64_t n) {
   validate(spec);
-  const native::Layout layout = native::choose_layout(spec);
+  const native::NativeNetwork network(spec, native::Arithmetic::fast);
   const auto bytes = [&](native::Mode mode, int64_t batch) {
-    return sizeof(float) *
-           static_cast<size_t>(
-               native::Plan(spec, layout, native::Arithmetic::fast, mode, batch).arena_count());
+    return sizeof(float) * static_cast<size_t>(native::Plan(network, mode, batch).arena_count());
   };
   const int64_t piece = std::min(n, native::kPiece);
-  const int64_t training =
-      native::training_piece(spec, layout, native::Arithmetic::fast, native::Mode::training, n);
+  const int64_t training = native::training_piece(network, native::Mode::training, n);
   // Weights, their average, two moments, the gradient; then Winograd's transforms for both directions, four
   // times the size each, and orders of the direct convolutions.
   const size_t parameters = sizeof(float) * static_cast<size_t>(network::parameter_count(spec)) * 16;

@@ -9,293 +9,379 @@ namespace mdsm::engine::native {
 namespace {
 
 constexpr const char* kElementwise = "elementwise";  // the profile's row for everything that is no layer
+constexpr int64_t kReadBeyond = 16;                  // floats behind the last image that kernels may touch
 
-using Op = Epilogue::Op;
+using Kind = Instruction::Kind;
 
-// Work of the head and of the first convolution on n images, for the profile.
-double head_flop(const network::Spec& spec, int64_t n) {
-  return 2.0 * (spec.head == network::Head::quadratic ? 3 : 1) * static_cast<double>(n * features(spec));
-}
-double input_flop(const network::Spec& spec, int64_t n) {
-  return 2.0 * 9 * static_cast<double>(n * spec.width * spec.input(1).count());
-}
+int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
-void Plan::Layer::forward(const char* pass, const float* src, ConvolutionWeights& weights,
-                          const Epilogue& epilogue, float* dst, float* scratch) {
-  const ProfileScope scope(name, pass, flop);
-  convolution.forward(src, weights, epilogue, dst, scratch);
+NativeNetwork::NativeNetwork(network::Graph graph, const Shape& image_, double sigma0_,
+                             Arithmetic arithmetic_)
+    : image(image_.with_n(1)),
+      sigma0(sigma0_),
+      arithmetic(arithmetic_),
+      fusion(fuse(std::move(graph))),
+      layout(choose_layout(fusion.graph.size(fusion.graph.consumers()[0][0] + 1).channels)) {}
+
+ProgramShape NativeNetwork::shape(int64_t n) const {
+  const int64_t step = int64_t{1} << fusion.graph.halvings();
+  return {n, round_up(image.h, step), round_up(image.w, step)};
 }
 
-void Plan::Layer::backward(const char* pass, const float* diff_dst, ConvolutionWeights& weights,
-                           const Epilogue& epilogue, float* diff_src, float* scratch) {
-  const ProfileScope scope(name, pass, flop);
-  convolution.backward(diff_dst, weights, epilogue, diff_src, scratch);
-}
-
-void Plan::Layer::gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights,
-                           std::span<float> plain, float* scratch) {
-  const ProfileScope scope(name, kWeightGradients, static_cast<double>(gradient_terms) * flop);
-  convolution.gradient(src, diff_dst, weights, plain.data(), scratch);
-}
-
-Plan::BlockLayers Plan::make_block(const network::Block& block, Arithmetic arithmetic) const {
-  const auto layer = [&](const char* name, int64_t out, int64_t size, int64_t kernel) {
-    const ConvolutionShape plain{n_, block.in, out, size, kernel};
-    const ConvolutionShape padded{n_, layout_.padded(block.in), layout_.padded(out), size, kernel};
-    const int64_t terms = gradient_terms(mode_);
-    return Layer{Convolution(padded, layout_, arithmetic, terms), block.name + name, plain.flop(), terms};
-  };
-  return {block, layer(".conv_1", block.in, block.size, 3),
-          layer(".conv_2", block.out, block.size, block.down ? 4 : 3),
-          layer(".conv_shortcut", block.out, block.out_size(), 1)};
-}
-
-Plan::Plan(const network::Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n)
-    : spec_(spec), layout_(layout), mode_(mode), threads_(thread_count()), n_(n) {
-  for (const network::Block& block : network::blocks(spec)) {
-    layers_.push_back(make_block(block, arithmetic));
-    for (const Layer* layer : {&layers_.back().conv_1, &layers_.back().conv_2, &layers_.back().shortcut})
-      scratch_count_ =
-          std::max({scratch_count_, layer->convolution.scratch_count(), n * layout.padded(block.out)});
+Plan::Plan(const NativeNetwork& network, Mode mode, int64_t n)
+    : net_(network),
+      image_(network.image),
+      program_(network.fusion, network.layout, network.arithmetic, mode, network.shape(n)),
+      threads_(thread_count()),
+      n_(n) {
+  const network::Graph& graph = net_.fusion.graph;
+  for (const Step& step : net_.fusion.steps) {
+    scratch_count_ =
+        std::max(scratch_count_, n * net_.layout.padded(step.to >= 0 ? graph.size(step.to).channels : 1));
+    if (step.kind != Step::Kind::convolution) {
+      steps_.push_back(nullptr);
+      continue;
+    }
+    ConvolutionShape shape = program_.convolution_shape(step);
+    Convolution convolution(shape, net_.layout, net_.arithmetic, gradient_terms(mode));
+    scratch_count_ = std::max(scratch_count_, convolution.scratch_count());
+    shape.in = graph.size(step.from[0]).channels;
+    shape.out = graph.size(step.layer + 1).channels;
+    const std::string& name = graph.layers[static_cast<size_t>(step.layer)].name;
+    steps_.push_back(std::make_unique<Convolved>(Convolved{std::move(convolution), name, shape.flop()}));
   }
-  arena_count_ = buffers_in(nullptr).count;
-}
-
-Buffers Plan::buffers_in(float* arena) const {
-  return lay_out(spec_, layout_, mode_, n_, scratch_count_, arena);
+  auto take = [&, at = program_.floats()](int64_t count) mutable {
+    const int64_t place = at;
+    at += round_up(count, 16);
+    arena_count_ = at;
+    return place;
+  };
+  const bool training = mode == Mode::training;
+  const int64_t padded = n * graph.channels * program_.shape().height * program_.shape().width;
+  x_at_ = take(n * bordered_image() + kReadBeyond);
+  v_at_ = take(training ? n * bordered_image() + kReadBeyond : 0);
+  grad_at_ = take(training ? n * image_.count() : 0);
+  padded_at_ = take(padded != n * image_.count() && mode != Mode::energy ? padded : 0);
+  scratch_at_ = take(scratch_count_);
 }
 
 void Plan::energy(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy) {
-  Buffers buffers = buffers_in(arena);
-  forward(weights, buffers, x, energy);
+  run({.weights = weights, .arena = arena, .x = x, .energy = energy});
 }
 
 void Plan::gradient(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy,
                     float* grad_x) {
-  Buffers buffers = buffers_in(arena);
-  forward(weights, buffers, x, energy);
-  backward(weights, buffers, grad_x);
+  run({.weights = weights, .arena = arena, .x = x, .energy = energy, .grad_x = grad_x});
 }
 
 void Plan::objective(NetworkWeights& weights, float* arena, const float* clean, const float* noisy,
                      std::span<const float> weight, std::span<float> residual, std::span<float> energy,
                      std::span<float> gradient) {
-  Buffers buffers = buffers_in(arena);
-  forward(weights, buffers, noisy, energy);
-  backward(weights, buffers, buffers.grad_x);
-  tangent_direction(buffers, clean, noisy, weight, residual);
-  tangent(weights, buffers);
-  second_backward(weights, buffers, gradient);
+  run({.weights = weights,
+       .arena = arena,
+       .x = noisy,
+       .clean = clean,
+       .weight = weight,
+       .energy = energy,
+       .residual = residual,
+       .gradient = gradient,
+       .grad_x = arena + grad_at_});
 }
 
-float* Plan::next_h(Buffers& buffers, size_t i) const {
-  return i + 1 < layers_.size() ? buffers.block[i + 1].h : buffers.last_h;
+void Plan::energy_gradient(NetworkWeights& weights, float* arena, const float* x,
+                           std::span<const float> weight, std::span<float> energy,
+                           std::span<float> gradient) {
+  run({.weights = weights, .arena = arena, .x = x, .weight = weight, .energy = energy, .gradient = gradient});
 }
 
-void Plan::forward(NetworkWeights& weights, Buffers& buffers, const float* x, std::span<float> energy) {
-  const int64_t image = spec_.input(1).count();
-  {
-    const ProfileScope scope("conv1", kForwardPass, input_flop(spec_, n_));
-    const Epilogue end{.bias = weights.input_bias.data(), .second = buffers.block[0].a};
-    parallel_for(n_, 1, [&](int64_t begin, int64_t last) {
-      for (int64_t i = begin; i < last; ++i) {
-        float* const bordered = buffers.x + i * bordered_image();
-        with_border(x + i * image, bordered);
-        kernels().input_forward(weights.input, bordered, i, end, buffers.block[0].h);
+void Plan::run(Call call) {
+  for (const Instruction& one : program_.instructions()) run(one, call);
+}
+
+template <class Body>
+void Plan::for_planes(const MapShape& shape, const Body& body) const {
+  parallel_for(n_ * shape.blocks(), 1, body);
+}
+
+Epilogue Plan::epilogue(const Instruction& one, Call& call) const {
+  Epilogue end;
+  if (one.bias) end.bias = call.weights.steps[static_cast<size_t>(one.step)].bias.data();
+  end.raw = at(one.raw, call);
+  end.op = one.op;
+  end.y = at(one.y, call);
+  end.delta = at(one.delta, call);
+  end.ydot = at(one.ydot, call);
+  end.add = at(one.add, call);
+  end.add_planes = one.add.planes;
+  end.add_unpooled = one.add_unpooled;
+  end.second = at(one.second, call);
+  end.second_y = at(one.second_y, call);
+  end.second_silu = one.second_silu;
+  return end;
+}
+
+void Plan::run(const Instruction& one, Call& call) {
+  float *const scratch = call.arena + scratch_at_, *const src = at(one.src, call),
+               *const dst = at(one.dst, call);
+  const MapIn from(src, one.src.planes);
+  const MapOut to(dst, one.dst.planes);
+  switch (one.kind) {
+    case Kind::forward:
+    case Kind::backward: {
+      Convolved& step = *steps_[static_cast<size_t>(one.step)];
+      ConvolutionWeights& weights = *call.weights.steps[static_cast<size_t>(one.step)].packed;
+      const ProfileScope scope(step.name, one.pass, step.flop);
+      one.kind == Kind::forward ? step.convolution.forward(from, weights, epilogue(one, call), to, scratch)
+                                : step.convolution.backward(from, weights, epilogue(one, call), to, scratch);
+      return;
+    }
+    case Kind::gradient: {
+      Convolved& step = *steps_[static_cast<size_t>(one.step)];
+      StepWeights& weights = call.weights.steps[static_cast<size_t>(one.step)];
+      const ProfileScope scope(step.name, one.pass, static_cast<double>(gradient_terms(mode())) * step.flop);
+      step.convolution.gradient(from, {at(one.other, call), one.other.planes}, *weights.packed,
+                                part(weights.info, call).data(), scratch);
+      return;
+    }
+    case Kind::input_forward:
+      return input_forward(one, call);
+    case Kind::input_backward:
+      return input_backward(one, call);
+    case Kind::input_gradient:
+      return input_gradient(one, call);
+    case Kind::bias_gradient:
+      return bias_gradient(one, call);
+    case Kind::copy_channels:
+    case Kind::take_channels:
+      return channels(one, call);
+    case Kind::tangent_direction:
+      return tangent_direction(call);
+    case Kind::head_energy:
+    case Kind::head_delta:
+    case Kind::head_first_order:
+    case Kind::head_second_order:
+      return run_head(one, call);
+    default:
+      break;
+  }
+  const ProfileScope scope(kElementwise, one.pass, 0);
+  MapShape shape = program_.map_shape(one.value);
+  const Kernels& kernel = kernels();
+  switch (one.kind) {
+    case Kind::pool:
+    case Kind::sum_pool:
+      shape.planes = one.src.planes;
+      return for_planes(shape, [&](int64_t first, int64_t last) {
+        kernel.pool(shape, first, last, src, one.dst.planes, dst, one.kind == Kind::sum_pool);
+      });
+    case Kind::upsample:
+      shape.planes = one.dst.planes;
+      return for_planes(shape, [&](int64_t first, int64_t last) {
+        kernel.upsample(shape, first, last, src, one.src.planes, dst);
+      });
+    case Kind::gather:
+      shape.planes = one.dst.planes;
+      return for_planes(shape, [&](int64_t first, int64_t last) {
+        kernel.gather(shape, first, last, from, one.add_unpooled, one.add_to, dst);
+      });
+    case Kind::activate: {
+      shape.planes = one.src.planes;
+      const Epilogue end = epilogue(one, call);
+      return for_planes(shape,
+                        [&](int64_t first, int64_t last) { kernel.finish(end, shape, first, last, src); });
+    }
+    case Kind::slope: {
+      const Epilogue end = epilogue(one, call);
+      return for_planes(shape, [&](int64_t first, int64_t last) {
+        kernel.gather(shape, first, last, from, false, false, dst);
+        kernel.finish(end, shape, first, last, dst);
+      });
+    }
+    default:
+      return;
+  }
+}
+
+// Unaligned concatenations, which only narrow networks have: channel by channel.
+void Plan::channels(const Instruction& one, Call& call) {
+  const ProfileScope scope(kElementwise, one.pass, 0);
+  const int64_t block = net_.layout.block, channels = net_.fusion.graph.size(one.value).channels;
+  const MapShape part = program_.map_shape(one.value);
+  const Step& step = net_.fusion.steps[static_cast<size_t>(one.step)];
+  const MapShape whole = program_.map_shape(step.to);
+  const bool copy = one.kind == Kind::copy_channels;
+  float* const small = copy ? at(one.src, call) : at(one.dst, call);
+  float* const large = copy ? at(one.dst, call) : at(one.src, call);
+  const int64_t small_planes = copy && one.src.planes > 0 ? one.src.planes : part.blocks();
+  parallel_for(n_, 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      if (!copy) std::fill_n(small + i * part.blocks() * part.plane(), part.blocks() * part.plane(), 0.0f);
+      // The padding behind the last part's channels is written once, by the first part.
+      if (copy && one.channel == 0)
+        std::fill_n(large + i * whole.blocks() * whole.plane(), whole.blocks() * whole.plane(), 0.0f);
+      for (int64_t c = 0; c < channels; ++c) {
+        float* a = small + (i * small_planes + c / block) * part.plane() + c % block;
+        float* b = large + (i * whole.blocks() + (one.channel + c) / block) * whole.plane() +
+                   (one.channel + c) % block;
+        for (int64_t p = 0; p < part.height * part.width; ++p)
+          (copy ? b : a)[p * block] = (copy ? a : b)[p * block];
       }
-    });
-  }
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    auto& [block, conv_1, conv_2, shortcut] = layers_[i];
-    BlockWeights& weight = weights.blocks[i];
-    const BlockBuffers& buffer = buffers.block[i];
-    float* const next = next_h(buffers, i);
-    if (block.down) pool(kForwardPass, block, buffer.h, buffer.s);
-    conv_1.forward(kForwardPass, buffer.a, weight.conv_1, {.op = Op::elu}, buffer.b, buffers.scratch);
-    shortcut.forward(kForwardPass, buffer.s, weight.shortcut, {}, next, buffers.scratch);
-    float* const next_a = i + 1 < layers_.size() ? buffers.block[i + 1].a : nullptr;
-    conv_2.forward(kForwardPass, buffer.b, weight.conv_2,
-                   {.bias = weight.bias.data(), .add = next, .second = next_a}, next, buffers.scratch);
-  }
-  const ProfileScope scope("head", kForwardPass, head_flop(spec_, n_));
-  weights.head.energy(buffers.last_h, energy);
-}
-
-void Plan::pool(const char* pass, const network::Block& block, const float* from, float* to) const {
-  const ProfileScope scope(kElementwise, pass, 0);
-  const int64_t planes = n_ * layout_.padded(block.in) / layout_.block;
-  const int64_t plane = block.size * block.size * layout_.block;
-  parallel_for(planes, 1, [&](int64_t begin, int64_t end) {
-    kernels().pool(from + begin * plane, to + begin * plane / 4, end - begin, block.size, layout_.block);
+    }
   });
 }
 
-void Plan::backward(NetworkWeights& weights, Buffers& buffers, float* grad_x) {
-  {
-    const ProfileScope scope("head", kBackwardPass, head_flop(spec_, n_));
-    weights.head.delta(buffers.last_h, n_, buffers.last_delta);
+double Plan::head_flop() const {
+  const network::Graph& graph = net_.fusion.graph;
+  return 2.0 * (graph.head == network::Head::quadratic ? 3 : 1) *
+         static_cast<double>(n_ * graph.shape(graph.last(), image_).count());
+}
+
+double Plan::input_flop() const {
+  const int64_t width = net_.fusion.graph.size(net_.fusion.steps[0].to).channels;
+  return 2.0 * 9 * static_cast<double>(n_ * width * image_.count());
+}
+
+ImageHead Plan::image_head() const {
+  const network::Graph& graph = net_.fusion.graph;
+  return {graph.head, net_.sigma0, n_, graph.channels, image_.h, image_.w, program_.map_shape(graph.last())};
+}
+
+void Plan::run_head(const Instruction& one, Call& call) {
+  // The second order: its tangent, its second backward pass and its two weight gradients in one go.
+  const bool second = one.kind == Kind::head_second_order;
+  const ProfileScope scope("head", one.pass, (second ? 4 : 1) * head_flop());
+  const float *const h = at(one.src, call), *const hdot = at(one.other, call), *const y = call.arena + x_at_;
+  float* const to = at(one.dst, call);
+  const bool image = network::is_image_head(net_.fusion.graph.head);
+  switch (one.kind) {
+    case Kind::head_energy:
+      return image ? image_head().energy(y, h, call.energy) : call.weights.head->energy(h, call.energy);
+    case Kind::head_delta:
+      return image ? image_head().delta(y, h, {}, to) : call.weights.head->delta(h, n_, to);
+    case Kind::head_first_order:
+      return image ? image_head().delta(y, h, call.weight, to)
+                   : call.weights.head->first_order(h, call.weight, to, call.gradient);
+    default:
+      return image ? image_head().second_order(call.arena + v_at_, hdot, to)
+                   : call.weights.head->second_order(h, hdot, n_, to, call.gradient);
   }
-  const float* delta_out = buffers.last_delta;
-  for (size_t i = layers_.size(); i-- > 0;) {
-    auto& [block, conv_1, conv_2, shortcut] = layers_[i];
-    BlockWeights& weight = weights.blocks[i];
-    const BlockBuffers& buffer = buffers.block[i];
-    conv_2.backward(kBackwardPass, delta_out, weight.conv_2,
-                    {.raw = buffer.delta_b, .op = Op::slope, .y = buffer.b}, buffer.delta_u, buffers.scratch);
-    shortcut.backward(kBackwardPass, delta_out, weight.shortcut, {}, buffers.shortcut, buffers.scratch);
-    conv_1.backward(kBackwardPass, buffer.delta_u, weight.conv_1,
-                    {.raw = buffer.delta_a,
-                     .op = Op::slope,
-                     .y = buffer.a,
-                     .add = buffers.shortcut,
-                     .add_unpooled = block.down},
-                    buffer.delta_h, buffers.scratch);
-    delta_out = buffer.delta_h;
-  }
-  const ProfileScope scope("conv1", kBackwardPass, input_flop(spec_, n_));
-  const int64_t image = spec_.input(1).count(), map = layout_.count(1, spec_.width, spec_.size);
-  parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      kernels().input_backward(weights.input, delta_out + i * map, grad_x + i * image);
+}
+
+void Plan::input_forward(const Instruction& one, Call& call) {
+  const ProfileScope scope(net_.fusion.graph.layers[0].name, one.pass, input_flop());
+  const bool tangent = one.pass == kTangentPass;
+  const float offset = network::is_image_head(net_.fusion.graph.head) ? -0.5f : 0.0f;
+  const Epilogue end = epilogue(one, call);
+  const InputConvolution convolution = call.weights.input(program_.shape().height, program_.shape().width);
+  float* const dst = at(one.dst, call);
+  parallel_for(n_, 1, [&](int64_t begin, int64_t last) {
+    for (int64_t i = begin; i < last; ++i) {
+      float* const bordered = call.arena + (tangent ? v_at_ : x_at_) + i * bordered_image();
+      if (!tangent) with_border(call.x + i * image_.count(), offset, bordered);
+      kernels().input_forward(convolution, bordered, i, end, dst);
+    }
   });
 }
 
-void Plan::tangent_direction(Buffers& buffers, const float* clean, const float* noisy,
-                             std::span<const float> weight, std::span<float> residual) const {
-  const ProfileScope scope(kElementwise, kTangentPass, 0);
-  const int64_t image = spec_.input(1).count();
-  const float kernel_variance = static_cast<float>(spec_.sigma0 * spec_.sigma0);
+void Plan::input_backward(const Instruction& one, Call& call) {
+  const ProfileScope scope(net_.fusion.graph.layers[0].name, one.pass, input_flop());
+  const InputConvolution convolution = call.weights.input(program_.shape().height, program_.shape().width);
+  const float* const delta = at(one.src, call);
+  const MapShape map = program_.map_shape(one.value);
+  const int64_t padded = image_.c * map.height * map.width;
+  const bool cut = padded != image_.count();
   parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const float scale = 2.0f * kernel_variance * weight[static_cast<size_t>(i)];
+      float* const whole = cut ? call.arena + padded_at_ + i * padded : call.grad_x + i * image_.count();
+      kernels().input_backward(convolution, delta + i * map.blocks() * map.plane(), whole);
+      for (int64_t row = 0; cut && row < image_.c * image_.h; ++row)
+        std::copy_n(whole + (row / image_.h * map.height + row % image_.h) * map.width, image_.w,
+                    call.grad_x + i * image_.count() + row * image_.w);
+    }
+  });
+  if (network::is_image_head(net_.fusion.graph.head))
+    image_head().add_direct(call.arena + x_at_, at(one.other, call), call.grad_x);
+}
+
+void Plan::tangent_direction(Call& call) {
+  const ProfileScope scope(kElementwise, kTangentPass, 0);
+  const int64_t image = image_.count();
+  const float kernel_variance = static_cast<float>(net_.sigma0 * net_.sigma0);
+  parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float scale = 2.0f * kernel_variance * call.weight[static_cast<size_t>(i)];
       double sum = 0;
-      float* const v = buffers.grad_x + i * image;  // in its place
+      float* const v = call.grad_x + i * image;  // in its place
       for (int64_t p = 0; p < image; ++p) {
-        const float r = clean[i * image + p] - noisy[i * image + p] + kernel_variance * v[p];
+        const float r = call.clean[i * image + p] - call.x[i * image + p] + kernel_variance * v[p];
         sum += static_cast<double>(r) * r;
         v[p] = scale * r;
       }
-      with_border(v, buffers.v + i * bordered_image());
-      residual[static_cast<size_t>(i)] = static_cast<float>(sum);
+      with_border(v, 0, call.arena + v_at_ + i * bordered_image());
+      call.residual[static_cast<size_t>(i)] = static_cast<float>(sum);
     }
   });
 }
 
-int64_t Plan::bordered_image() const { return spec_.channels * (spec_.size + 2) * (spec_.size + 2); }
+int64_t Plan::bordered_image() const {
+  return image_.c * (program_.shape().height + 2) * (program_.shape().width + 2);
+}
 
-void Plan::with_border(const float* image, float* bordered) const {
-  const int64_t size = spec_.size, row = size + 2;
+void Plan::with_border(const float* image, float offset, float* bordered) const {
+  const int64_t row = program_.shape().width + 2, plane = row * (program_.shape().height + 2);
   std::fill_n(bordered, bordered_image(), 0.0f);
-  for (int64_t c = 0; c < spec_.channels; ++c)
-    for (int64_t y = 0; y < size; ++y)
-      std::copy_n(image + (c * size + y) * size, size, bordered + (c * row + y + 1) * row + 1);
+  for (int64_t c = 0; c < image_.c; ++c)
+    for (int64_t y = 0; y < image_.h; ++y)
+      std::transform(image + (c * image_.h + y) * image_.w, image + (c * image_.h + y + 1) * image_.w,
+                     bordered + c * plane + (y + 1) * row + 1, [&](float value) { return value + offset; });
 }
 
-void Plan::tangent(NetworkWeights& weights, Buffers& buffers) {
-  {
-    const ProfileScope scope("conv1", kTangentPass, input_flop(spec_, n_));
-    const BlockBuffers& first = buffers.block[0];
-    const Epilogue end{.second = first.adot, .second_y = first.a};
-    parallel_for(n_, 1, [&](int64_t begin, int64_t last) {
-      for (int64_t i = begin; i < last; ++i)
-        kernels().input_forward(weights.input, buffers.v + i * bordered_image(), i, end, first.hdot);
-    });
-  }
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    auto& [block, conv_1, conv_2, shortcut] = layers_[i];
-    BlockWeights& weight = weights.blocks[i];
-    const BlockBuffers& buffer = buffers.block[i];
-    const bool last = i + 1 == layers_.size();
-    float* const next = last ? buffers.last_hdot : buffers.block[i + 1].hdot;
-    Epilogue end{.add = next};
-    if (!last) {
-      end.second = buffers.block[i + 1].adot;
-      end.second_y = buffers.block[i + 1].a;
-    }
-    if (block.down) pool(kTangentPass, block, buffer.hdot, buffer.sdot);
-    conv_1.forward(kTangentPass, buffer.adot, weight.conv_1, {.op = Op::slope, .y = buffer.b}, buffer.bdot,
-                   buffers.scratch);
-    shortcut.forward(kTangentPass, buffer.sdot, weight.shortcut, {}, next, buffers.scratch);
-    conv_2.forward(kTangentPass, buffer.bdot, weight.conv_2, end, next, buffers.scratch);
-  }
-}
-
-void Plan::second_backward(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient) {
-  const auto part = [&](const network::ParameterInfo& info) {
-    return gradient.subspan(info.offset, info.count);
+void Plan::input_gradient(const Instruction& one, Call& call) {
+  struct InputTerm {
+    const float *bordered, *delta;
   };
-  {
-    // Its tangent, its second backward pass and its two weight gradients in one go.
-    const ProfileScope scope("head", kSecondBackwardPass, head_flop(spec_, 4 * n_));
-    weights.head.second_order(buffers.last_h, buffers.last_hdot, n_, buffers.last_gamma, gradient);
-  }
-  const float* gamma_out = buffers.last_gamma;  // and, behind it, delta_out: a doubled batch
-  float* const scratch = buffers.scratch;
-  for (size_t i = layers_.size(); i-- > 0;) {
-    auto& [block, conv_1, conv_2, shortcut] = layers_[i];
-    BlockWeights& weight = weights.blocks[i];
-    const BlockBuffers& buffer = buffers.block[i];
-
-    conv_2.gradient(buffer.b, gamma_out, weight.conv_2, part(weight.conv_2_info), scratch);
-    shortcut.gradient(buffer.s, gamma_out, weight.shortcut, part(weight.shortcut_info), scratch);
-    add_bias_gradient(gamma_out, block.out, block.out_size(), scratch,
-                      {part(weight.conv_2_bias_info), part(weight.shortcut_bias_info)});
-
-    conv_2.backward(kSecondBackwardPass, gamma_out, weight.conv_2,
-                    {.op = Op::bend, .y = buffer.b, .delta = buffer.delta_b, .ydot = buffer.bdot},
-                    buffer.gamma_u, scratch);
-    conv_1.gradient(buffer.a, buffer.gamma_u, weight.conv_1, part(weight.conv_1_info), scratch);
-
-    shortcut.backward(kSecondBackwardPass, gamma_out, weight.shortcut, {}, buffers.shortcut, scratch);
-    conv_1.backward(kSecondBackwardPass, buffer.gamma_u, weight.conv_1,
-                    {.op = Op::bend,
-                     .y = buffer.a,
-                     .delta = buffer.delta_a,
-                     .ydot = buffer.adot,
-                     .add = buffers.shortcut,
-                     .add_unpooled = block.down},
-                    buffer.gamma_h, scratch);
-    gamma_out = buffer.gamma_h;
-  }
-  add_bias_gradient(gamma_out, spec_.width, spec_.size, scratch, {part(weights.input_bias_info)});
-  input_gradient(weights, {{buffers.x, buffers.block[0].gamma_h}, {buffers.v, buffers.block[0].delta_h}},
-                 part(weights.input_info));
-}
-
-void Plan::input_gradient(NetworkWeights& weights, std::initializer_list<InputTerm> terms,
-                          std::span<float> gradient) const {
-  const ProfileScope scope("conv1", kWeightGradients,
-                           static_cast<double>(terms.size()) * input_flop(spec_, n_));
-  const int64_t map = layout_.count(1, spec_.width, spec_.size), image = bordered_image();
+  std::vector<InputTerm> terms = {{call.arena + x_at_, at(one.src, call)}};
+  if (one.other) terms.push_back({call.arena + v_at_, at(one.other, call)});
+  const ProfileScope scope(net_.fusion.graph.layers[0].name, kWeightGradients,
+                           static_cast<double>(terms.size()) * input_flop());
+  const MapShape shape = program_.map_shape(one.value);
+  const InputConvolution convolution = call.weights.input(shape.height, shape.width);
+  const int64_t map = shape.blocks() * shape.plane(), image = bordered_image();
   // A fixed number of sums, added in order: the same bits with any number of threads.
   constexpr int64_t kSums = 16;
-  const auto count = static_cast<int64_t>(weights.input_weights.size());
+  const auto count = static_cast<int64_t>(call.weights.input_weights.size());
   FloatBuffer sums(static_cast<size_t>(kSums * count));
   std::fill_n(sums.data(), sums.size(), 0.0f);
   parallel_for(kSums, 1, [&](int64_t first, int64_t last) {
     for (int64_t k = first; k < last; ++k)
       for (int64_t i = n_ * k / kSums; i < n_ * (k + 1) / kSums; ++i)
         for (const auto& [bordered, delta] : terms)
-          kernels().input_weights(weights.input, bordered + i * image, delta + i * map,
+          kernels().input_weights(convolution, bordered + i * image, delta + i * map,
                                   sums.data() + k * count);
   });
-  for (int64_t k = 0; k < kSums; ++k) add_input_gradient(weights, sums.data() + k * count, gradient);
+  const network::ParameterInfo& info = call.weights.steps[static_cast<size_t>(one.step)].info;
+  for (int64_t k = 0; k < kSums; ++k)
+    add_input_gradient(call.weights, sums.data() + k * count, part(info, call));
 }
 
-void Plan::add_bias_gradient(const float* gamma, int64_t channels, int64_t size, float* scratch,
-                             std::initializer_list<std::span<float>> biases) const {
+void Plan::bias_gradient(const Instruction& one, Call& call) {
   const ProfileScope scope(kElementwise, kWeightGradients, 0);
-  const int64_t block = layout_.block, padded = layout_.padded(channels), blocks = padded / block;
-  parallel_for(n_ * blocks, 1, [&](int64_t first, int64_t last) {
+  const MapShape shape = program_.map_shape(one.value);
+  const int64_t channels = net_.fusion.graph.size(one.value).channels;
+  const float* const gamma = at(one.src, call);
+  float* const sums = call.arena + scratch_at_;
+  for_planes(shape, [&](int64_t first, int64_t last) {
     for (int64_t plane = first; plane < last; ++plane)
-      kernels().plane_sum(gamma + plane * size * size * block, scratch + plane * block, size * size, block);
+      kernels().plane_sum(gamma + plane * shape.plane(), sums + plane * shape.block,
+                          shape.height * shape.width, shape.block);
   });
   for (int64_t c = 0; c < channels; ++c) {
     double total = 0;
-    for (int64_t i = 0; i < n_; ++i) total += scratch[i * padded + c];
-    for (const std::span<float>& bias : biases) bias[static_cast<size_t>(c)] += static_cast<float>(total);
+    for (int64_t i = 0; i < n_; ++i) total += sums[i * shape.channels + c];
+    for (const network::ParameterInfo& info : call.weights.steps[static_cast<size_t>(one.step)].bias_infos)
+      part(info, call)[static_cast<size_t>(c)] += static_cast<float>(total);
   }
 }
 

@@ -1,26 +1,40 @@
-// One batch size and one mode (energy, input gradient, training, parameter gradient of the energy): the
-// convolutions for it and the passes over the network, in the order of docs/design/second_order.md. A plan
-// owns no memory; it is handed the engine's arena.
+// Runs a program (program.h): the kernels of one batch size, image size and mode. A plan owns no memory; it
+// is handed the engine's arena.
 #pragma once
 
 #include <initializer_list>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "engine/native/buffers.h"
-#include "engine/native/convolution.h"
+#include "engine/native/image_head.h"
+#include "engine/native/program.h"
 #include "engine/native/weights.h"
 
 namespace mdsm::engine::native {
 
+// What plans of one engine share.
+struct NativeNetwork {
+  NativeNetwork(const network::Spec& spec, Arithmetic how)
+      : NativeNetwork(network::make_graph(spec), spec.input(1), spec.sigma0, how) {}
+  NativeNetwork(network::Graph graph, const Shape& images, double kernel, Arithmetic how);
+
+  Shape image;  // of one image
+  double sigma0;
+  Arithmetic arithmetic;
+  Fusion fusion;
+  Layout layout;
+
+  // Height and width of images filled up to what the network takes.
+  ProgramShape shape(int64_t n) const;
+};
+
 class Plan {
  public:
-  Plan(const network::Spec& spec, Layout layout, Arithmetic arithmetic, Mode mode, int64_t n);
+  Plan(const NativeNetwork& network, Mode mode, int64_t n);
 
   int64_t arena_count() const { return arena_count_; }
   int64_t batch() const { return n_; }
-  Mode mode() const { return mode_; }
+  Mode mode() const { return program_.mode(); }
   int threads() const { return threads_; }  // scratch memory is for this number of threads only
 
   // x, grad_x, clean, noisy: (n,C,H,W) plain; energy, residual: (n); arena: arena_count() floats.
@@ -31,68 +45,56 @@ class Plan {
   void objective(NetworkWeights& weights, float* arena, const float* clean, const float* noisy,
                  std::span<const float> weight, std::span<float> residual, std::span<float> energy,
                  std::span<float> gradient);
-
-  // Adds d/dtheta sum_n weight_n E(x_n) to the flat gradient. In first_order.cpp.
+  // Adds d/dtheta sum_n weight_n E(x_n) to the flat gradient.
   void energy_gradient(NetworkWeights& weights, float* arena, const float* x, std::span<const float> weight,
                        std::span<float> energy, std::span<float> gradient);
 
  private:
-  // A convolution with its name and work, for the profile.
-  struct Layer {
+  // What one call is given.
+  struct Call {
+    NetworkWeights& weights;
+    float* arena;
+    const float *x = nullptr, *clean = nullptr;  // x: noisy in training
+    std::span<const float> weight{};
+    std::span<float> energy{}, residual{}, gradient{};
+    float* grad_x = nullptr;
+  };
+  struct Convolved {  // a step that is a convolution
     Convolution convolution;
     std::string name;
     double flop;  // of one pass over n images by the direct algorithm, without padding channels
-    int64_t gradient_terms;
-
-    void forward(const char* pass, const float* src, ConvolutionWeights& weights, const Epilogue& epilogue,
-                 float* dst, float* scratch);
-    void backward(const char* pass, const float* diff_dst, ConvolutionWeights& weights,
-                  const Epilogue& epilogue, float* diff_src, float* scratch);
-    void gradient(const float* src, const float* diff_dst, ConvolutionWeights& weights,
-                  std::span<float> plain, float* scratch);
-  };
-  struct BlockLayers {
-    network::Block block;
-    Layer conv_1, conv_2, shortcut;
   };
 
-  BlockLayers make_block(const network::Block& block, Arithmetic arithmetic) const;
-  Buffers buffers_in(float* arena) const;
-  float* next_h(Buffers& buffers, size_t i) const;
-  // Pass 1: h, a, b, s of every block, and the energies.
-  void forward(NetworkWeights& weights, Buffers& buffers, const float* x, std::span<float> energy);
-  // Pass 2: delta of every tensor, down to grad_x.
-  void backward(NetworkWeights& weights, Buffers& buffers, float* grad_x);
-  // r, v and the residual's norms from grad_x.
-  void tangent_direction(Buffers& buffers, const float* clean, const float* noisy,
-                         std::span<const float> weight, std::span<float> residual) const;
-  // Pass 3: adot, bdot, sdot along v.
-  void tangent(NetworkWeights& weights, Buffers& buffers);
-  // Passes 4 to 6: gamma, and the weight gradients as it goes down.
-  void second_backward(NetworkWeights& weights, Buffers& buffers, std::span<float> gradient);
-  // Pass 2 with the weight gradients of the energies themselves.
-  void first_order_backward(NetworkWeights& weights, Buffers& buffers, std::span<const float> weight,
-                            std::span<float> gradient);
-  // One term of the first convolution's weight gradient: images or rates, and what came back to its result.
-  struct InputTerm {
-    const float *bordered, *delta;
-  };
-  void input_gradient(NetworkWeights& weights, std::initializer_list<InputTerm> terms,
-                      std::span<float> gradient) const;
+  void run(Call call);
+  void run(const Instruction& one, Call& call);
+  void run_head(const Instruction& one, Call& call);
+  void input_forward(const Instruction& one, Call& call);
+  void input_backward(const Instruction& one, Call& call);
+  void input_gradient(const Instruction& one, Call& call);
+  void bias_gradient(const Instruction& one, Call& call);
+  void channels(const Instruction& one, Call& call);
+  void tangent_direction(Call& call);
+  Epilogue epilogue(const Instruction& one, Call& call) const;
+  float* at(const MapRef& ref, const Call& call) const { return program_.at(call.arena, ref); }
+  std::span<float> part(const network::ParameterInfo& info, const Call& call) const {
+    return call.gradient.subspan(info.offset, info.count);
+  }
+  double head_flop() const;
+  double input_flop() const;
+  void with_border(const float* image, float offset, float* bordered) const;
   int64_t bordered_image() const;  // floats of an image with its border
-  void with_border(const float* image, float* bordered) const;
-  // The shortcut's input of a block that halves the image.
-  void pool(const char* pass, const network::Block& block, const float* from, float* to) const;
-  // Adds the sum of gamma over images and pixels to each of the biases.
-  void add_bias_gradient(const float* gamma, int64_t channels, int64_t size, float* scratch,
-                         std::initializer_list<std::span<float>> biases) const;
+  ImageHead image_head() const;
+  // Calls body(first plane, last plane) for the planes of n maps of a shape, in parallel.
+  template <class Body>
+  void for_planes(const MapShape& shape, const Body& body) const;
 
-  network::Spec spec_;
-  Layout layout_;
-  Mode mode_;
+  const NativeNetwork& net_;
+  Shape image_;  // of one image
+  Program program_;
   int threads_;
   int64_t n_, scratch_count_ = 0, arena_count_ = 0;
-  std::vector<BlockLayers> layers_;
+  int64_t x_at_ = 0, v_at_ = 0, grad_at_ = 0, padded_at_ = 0, scratch_at_ = 0;  // places in the arena
+  std::vector<std::unique_ptr<Convolved>> steps_;
 };
 
 }  // namespace mdsm::engine::native

@@ -52,9 +52,9 @@ struct RegisterTile {
 #endif
 };
 
-// ELU; exp(x) for x <= 0 is 2^k * polynomial, at most 2 units in the last place off.
+// exp(x) for x <= 0 as 2^k * polynomial, at most 2 units in the last place off; 1 for x > 0.
 template <int B>
-MDSM_INLINE Vector<B> elu_of(const Vector<B>& x) {
+MDSM_INLINE Vector<B> exp_of_negative(const Vector<B>& x) {
   using V = Vector<B>;
   using I = typename VectorType<B>::Integer;
   const V zero = {}, low = zero - 87.0f;
@@ -72,7 +72,30 @@ MDSM_INLINE Vector<B> elu_of(const Vector<B>& x) {
   p = p * r * r + r + 1.0f;
   const I bits = (k + 127) << 23;
   const V scale = __builtin_bit_cast(V, bits);
-  return x > zero ? x : p * scale - 1.0f;
+  return p * scale;
+}
+
+template <int B>
+MDSM_INLINE Vector<B> elu_of(const Vector<B>& x) {
+  const Vector<B> zero = {};
+  return x > zero ? x : exp_of_negative<B>(x) - 1.0f;
+}
+
+// 1 / (1 + exp(-x)), from the exponential of -|x|, which cannot overflow.
+template <int B>
+MDSM_INLINE Vector<B> sigmoid_of(const Vector<B>& x) {
+  const Vector<B> zero = {}, one = zero + 1.0f;
+  const Vector<B> e = exp_of_negative<B>(x < zero ? x : -x), up = one / (one + e);
+  return x < zero ? e * up : up;
+}
+template <int B>
+MDSM_INLINE Vector<B> silu_of(const Vector<B>& x) {
+  return x * sigmoid_of<B>(x);
+}
+template <int B>
+MDSM_INLINE Vector<B> silu_slope_of(const Vector<B>& x) {
+  const Vector<B> s = sigmoid_of<B>(x);
+  return s * (1.0f + x * (1.0f - s));
 }
 
 template <int B>
@@ -81,17 +104,20 @@ MDSM_INLINE Vector<B> slope_of(const Vector<B>& y) {
   return y > zero ? one : y + 1.0f;
 }
 
-// A run of pixels of one row of one plane.
+// A run of pixels of one row of one plane of a map.
 struct PixelRun {
-  int64_t plane, size;  // number of the plane (image and channel block), pixels a side
+  int64_t image, block;  // which image, and which of its channel blocks
   int64_t y, x, step;
 };
 
 template <int B, Epilogue::Op O>
 MDSM_INLINE void finish_pixels(const Epilogue& e, const Vector<B>& bias, const Vector<B>* value, int count,
-                               PixelRun run, float* map) {
+                               const MapShape& shape, PixelRun run, float* map) {
   using V = Vector<B>;
-  const int64_t start = ((run.plane * run.size + run.y) * run.size + run.x) * B, step = run.step * B;
+  const int64_t step = run.step * B, pixel = (run.y * shape.width + run.x) * B, blocks = shape.channels / B;
+  const int64_t start = (run.image * blocks + run.block) * shape.plane() + pixel;
+  float* const result = map + (run.image * shape.stride() + run.block) * shape.plane() + pixel;
+  const int64_t add_plane = run.image * (e.add_planes > 0 ? e.add_planes : blocks) + run.block;
   for (int j = 0; j < count; ++j) {
     const int64_t at = start + j * step;
     V v = value[j] + bias;
@@ -103,31 +129,42 @@ MDSM_INLINE void finish_pixels(const Epilogue& e, const Vector<B>& bias, const V
       const V bend = load<B>(e.delta + at) * load<B>(e.ydot + at);
       v = v * slope_of<B>(y) + (y > zero ? zero : bend);
     }
+    if constexpr (O == Epilogue::Op::silu_slope) v = v * silu_slope_of<B>(load<B>(e.y + at));
+    if constexpr (O == Epilogue::Op::silu_bend) {
+      const V x = load<B>(e.y + at), s = sigmoid_of<B>(x), t = 1.0f - s;
+      const V bend = s * t * (2.0f + x * (t - s));
+      v = v * (s * (1.0f + x * t)) + load<B>(e.delta + at) * (bend * load<B>(e.ydot + at));
+    }
     if (e.add) {
       if (e.add_unpooled) {
-        const int64_t half = run.size / 2, x = run.x + j * run.step;
-        v += 0.25f * load<B>(e.add + ((run.plane * half + run.y / 2) * half + x / 2) * B);
+        const int64_t x = run.x + j * run.step;
+        v += 0.25f *
+             load<B>(e.add + add_plane * (shape.plane() / 4) + ((run.y / 2) * (shape.width / 2) + x / 2) * B);
       } else {
-        v += load<B>(e.add + at);
+        v += load<B>(e.add + add_plane * shape.plane() + pixel + j * step);
       }
     }
-    store<B>(map + at, v);
-    if (e.second)
-      store<B>(e.second + at, e.second_y ? v * slope_of<B>(load<B>(e.second_y + at)) : elu_of<B>(v));
+    store<B>(result + j * step, v);
+    if (e.second) {
+      if (e.second_silu)
+        store<B>(e.second + at, e.second_y ? v * silu_slope_of<B>(load<B>(e.second_y + at)) : silu_of<B>(v));
+      else
+        store<B>(e.second + at, e.second_y ? v * slope_of<B>(load<B>(e.second_y + at)) : elu_of<B>(v));
+    }
   }
 }
 
 // The epilogue on planes that already hold raw values.
 template <int B, Epilogue::Op O>
 void finish_planes(const Epilogue& e, const MapShape& shape, int64_t first, int64_t last, float* map) {
-  const int64_t blocks = shape.channels / B, size = shape.size;
+  const int64_t blocks = shape.channels / B;
   for (int64_t plane = first; plane < last; ++plane) {
-    const Vector<B> bias = e.bias ? load<B>(e.bias + plane % blocks * B) : Vector<B>{};
-    for (int64_t y = 0; y < size; ++y) {
-      const float* row = map + (plane * size + y) * size * B;
-      finish_pixels<B, O>(e, bias, reinterpret_cast<const Vector<B>*>(row), static_cast<int>(size),
-                          {plane, size, y, 0, 1}, map);
-    }
+    const int64_t image = plane / blocks, block = plane % blocks;
+    const Vector<B> bias = e.bias ? load<B>(e.bias + block * B) : Vector<B>{};
+    const float* from = map + (image * shape.stride() + block) * shape.plane();
+    for (int64_t y = 0; y < shape.height; ++y)
+      finish_pixels<B, O>(e, bias, reinterpret_cast<const Vector<B>*>(from + y * shape.width * B),
+                          static_cast<int>(shape.width), shape, {image, block, y, 0, 1}, map);
   }
 }
 
@@ -143,6 +180,10 @@ void finish_block(const Epilogue& e, const MapShape& shape, int64_t first, int64
       return finish_planes<B, Op::slope>(e, shape, first, last, map);
     case Op::bend:
       return finish_planes<B, Op::bend>(e, shape, first, last, map);
+    case Op::silu_slope:
+      return finish_planes<B, Op::silu_slope>(e, shape, first, last, map);
+    case Op::silu_bend:
+      return finish_planes<B, Op::silu_bend>(e, shape, first, last, map);
   }
 }
 

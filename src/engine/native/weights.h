@@ -1,30 +1,39 @@
 // All weights of the network in the orders the native engine computes with, refreshed from the plain ones.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/native/convolution.h"
+#include "engine/native/fusion.h"
 #include "engine/native/head.h"
 #include "engine/native/kernels.h"
 
 namespace mdsm::engine::native {
 
-struct BlockWeights {
-  ConvolutionWeights conv_1, conv_2, shortcut;
-  network::ParameterInfo conv_1_info, conv_2_info, shortcut_info, conv_2_bias_info, shortcut_bias_info;
-  FloatBuffer bias;  // of conv_2 and the shortcut together: their outputs are added
+struct StepWeights {
+  std::optional<ConvolutionWeights> packed;  // not of the first convolution
+  network::ParameterInfo info;
+  std::vector<network::ParameterInfo> bias_infos;  // of all convolutions whose results are added here
+  FloatBuffer bias;                                // their sum
 };
 
 struct NetworkWeights {
-  NetworkWeights(const network::Spec& spec, Layout layout);
-  void set(const network::Parameters& parameters);  // must stay until the next set()
+  // image: of one image.
+  NetworkWeights(const Fusion& fusion, const Shape& image, Layout layout);
+  void set(std::span<const float> parameters);  // in parameter_layout() order; must stay until the next set()
 
   Layout layout;
-  InputConvolution input;  // its weights point into input_weights
-  network::ParameterInfo input_info, input_bias_info;
-  FloatBuffer input_weights, input_bias;
-  std::vector<BlockWeights> blocks;
-  HeadLayer head;
+  int64_t channels, width;         // of the image, and of the first convolution's result
+  FloatBuffer input_weights;       // of the first convolution, in kernel order
+  std::vector<StepWeights> steps;  // empty ones for steps that are no convolutions
+  int input_step = -1;
+  std::unique_ptr<HeadLayer> head;  // null where the head has no parameters
+
+  InputConvolution input(int64_t height, int64_t image_width) const {
+    return {channels, layout.padded(width), height, image_width, layout.block, input_weights.data()};
+  }
 };
 
 // Adds the gradient of the first convolution, in kernel order (out/block, channels, 3, 3, block), to the

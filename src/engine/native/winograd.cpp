@@ -93,17 +93,18 @@ int64_t WinogradConvolution::scratch_count() const {
   return std::max(forward.v + forward.m, backward.v + backward.m) * (by_points() ? 1 : threads_);
 }
 
-std::vector<TileMap> WinogradConvolution::inputs() const {
-  const MapShape map{shape_.in, shape_.size, shape_.block};
-  const int64_t tiles = shape_.tiles_a_side();
-  if (!shape_.pooled) return {{map, tiles, 1, -1, -1}};
+std::vector<TileMap> WinogradConvolution::inputs(int64_t planes) const {
+  const MapShape map = shape_.input(planes);
+  const int64_t down = shape_.tiles_down(), across = shape_.tiles_across();
+  if (!shape_.pooled) return {{map, down, across, 1, -1, -1}};
   std::vector<TileMap> phases;
-  for (int64_t phase = 0; phase < 4; ++phase) phases.push_back({map, tiles, 2, phase / 2 - 1, phase % 2 - 1});
+  for (int64_t phase = 0; phase < 4; ++phase)
+    phases.push_back({map, down, across, 2, phase / 2 - 1, phase % 2 - 1});
   return phases;
 }
 
-TileMap WinogradConvolution::results() const {
-  return {{shape_.out, shape_.out_size(), shape_.block}, shape_.tiles_a_side(), 1, 0, 0};
+TileMap WinogradConvolution::results(int64_t planes) const {
+  return {shape_.result(planes), shape_.tiles_down(), shape_.tiles_across(), 1, 0, 0};
 }
 
 void WinogradConvolution::transform(const Part& part, const float* src, TileRange range, Panels v) const {
@@ -170,25 +171,25 @@ void WinogradConvolution::run_by_points(std::span<const Part> parts, const Sizes
   }
 }
 
-void WinogradConvolution::forward(const float* src, WinogradWeights& weights, const Epilogue& epilogue,
-                                  float* dst, float* scratch) const {
-  const Part part{inputs(), results(), weights.forward()};
-  run({&part, 1}, src, shape_.in * shape_.phases(), shape_.out, epilogue, dst, scratch);
+void WinogradConvolution::forward(MapIn src, WinogradWeights& weights, const Epilogue& epilogue, MapOut dst,
+                                  float* scratch) const {
+  const Part part{inputs(src.planes), results(dst.planes), weights.forward()};
+  run({&part, 1}, src.data, shape_.in * shape_.phases(), shape_.out, epilogue, dst.data, scratch);
 }
 
-void WinogradConvolution::backward(const float* diff_dst, WinogradWeights& weights, const Epilogue& epilogue,
-                                   float* diff_src, float* scratch) const {
-  const MapShape from{shape_.out, shape_.out_size(), shape_.block}, to{shape_.in, shape_.size, shape_.block};
-  const int64_t tiles = shape_.tiles_a_side();
+void WinogradConvolution::backward(MapIn diff_dst, WinogradWeights& weights, const Epilogue& epilogue,
+                                   MapOut diff_src, float* scratch) const {
+  const MapShape from = shape_.result(diff_dst.planes), to = shape_.input(diff_src.planes);
+  const int64_t down = shape_.tiles_down(), across = shape_.tiles_across();
   std::vector<Part> parts;
   if (!shape_.pooled)
-    parts.push_back({{{from, tiles, 1, -1, -1}}, {to, tiles, 1, 0, 0}, weights.backward(0)});
+    parts.push_back({{{from, down, across, 1, -1, -1}}, {to, down, across, 1, 0, 0}, weights.backward(0)});
   // The pixels of one parity of rows and columns see the same 2x2 taps.
   for (int phase = 0; shape_.pooled && phase < 4; ++phase)
-    parts.push_back({{{from, tiles, 1, phase / 2 - 1, phase % 2 - 1}},
-                     {to, tiles, 2, phase / 2, phase % 2},
+    parts.push_back({{{from, down, across, 1, phase / 2 - 1, phase % 2 - 1}},
+                     {to, down, across, 2, phase / 2, phase % 2},
                      weights.backward(phase)});
-  run(parts, diff_dst, shape_.out, shape_.in, epilogue, diff_src, scratch);
+  run(parts, diff_dst.data, shape_.out, shape_.in, epilogue, diff_src.data, scratch);
 }
 
 Panels WinogradConvolution::from_row(Panels panels, int64_t row) const {
@@ -205,10 +206,10 @@ int64_t WinogradConvolution::gradient_scratch_count() const {
   return (s.v + s.m + points * (in * shape_.out + kPointGap)) * gradient_parts();
 }
 
-void WinogradConvolution::transform_for_gradient(const float* src, const float* diff_dst, TileRange range,
-                                                 Panels v, Panels w) const {
-  transform({inputs(), {}, {}}, src, range, v);
-  kernels().winograd->gradient(shape_.points(), results(), diff_dst, range, w);
+void WinogradConvolution::transform_for_gradient(MapIn src, MapIn diff_dst, TileRange range, Panels v,
+                                                 Panels w) const {
+  transform({inputs(src.planes), {}, {}}, src.data, range, v);
+  kernels().winograd->gradient(shape_.points(), results(diff_dst.planes), diff_dst.data, range, w);
 }
 
 // Transformed inputs, transformed result gradients, and their products: one set a thread, or one for all.
@@ -222,7 +223,7 @@ WinogradConvolution::GradientPanels WinogradConvolution::gradient_panels(float* 
           {memory + s.v + s.m, u_point, in * shape_.block}};
 }
 
-void WinogradConvolution::gradient_by_tiles(const float* src, const float* diff_dst, float* scratch) const {
+void WinogradConvolution::gradient_by_tiles(MapIn src, MapIn diff_dst, float* scratch) const {
   const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases(),
                 block = shape_.block;
   const int64_t tiles = shape_.tiles(), parts = gradient_parts(), rows_used = rows(in, shape_.out);
@@ -240,7 +241,7 @@ void WinogradConvolution::gradient_by_tiles(const float* src, const float* diff_
   });
 }
 
-void WinogradConvolution::gradient_by_points(const float* src, const float* diff_dst, float* scratch) const {
+void WinogradConvolution::gradient_by_points(MapIn src, MapIn diff_dst, float* scratch) const {
   const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases(),
                 block = shape_.block;
   const int64_t tiles = shape_.tiles(), rows_used = rows(in, shape_.out);
@@ -258,8 +259,8 @@ void WinogradConvolution::gradient_by_points(const float* src, const float* diff
   }
 }
 
-void WinogradConvolution::gradient(const float* src, const float* diff_dst, const WinogradWeights& weights,
-                                   float* plain, float* scratch) const {
+void WinogradConvolution::gradient(MapIn src, MapIn diff_dst, const WinogradWeights& weights, float* plain,
+                                   float* scratch) const {
   by_points() ? gradient_by_points(src, diff_dst, scratch) : gradient_by_tiles(src, diff_dst, scratch);
   parallel_for(shape_.out / shape_.block, 1, [&](int64_t first, int64_t last) {
     for (int64_t part = 0; part < gradient_parts(); ++part)

@@ -14,16 +14,21 @@
 
 namespace mdsm::engine::native {
 
-// Channels are padded to whole blocks; size is that of the input, twice that of the result where pooled.
+// Channels are padded to whole blocks; height and width are those of the input, twice those of the result
+// where pooled.
 struct WinogradShape {
-  int64_t n, in, out, size, block;
+  int64_t n, in, out, height, width, block;
   bool pooled;
 
   int points() const { return pooled ? 5 : 6; }
   int64_t phases() const { return pooled ? 4 : 1; }
-  int64_t out_size() const { return pooled ? size / 2 : size; }
-  int64_t tiles_a_side() const { return (out_size() + 3) / 4; }
-  int64_t tiles() const { return n * tiles_a_side() * tiles_a_side(); }
+  int64_t out_height() const { return pooled ? height / 2 : height; }
+  int64_t out_width() const { return pooled ? width / 2 : width; }
+  int64_t tiles_down() const { return (out_height() + 3) / 4; }
+  int64_t tiles_across() const { return (out_width() + 3) / 4; }
+  int64_t tiles() const { return n * tiles_down() * tiles_across(); }
+  MapShape input(int64_t planes) const { return {in, height, width, block, planes}; }
+  MapShape result(int64_t planes) const { return {out, out_height(), out_width(), block, planes}; }
 };
 
 // The transformed weights of one convolution, made from the plain ones when they are asked for after a
@@ -57,13 +62,13 @@ class WinogradConvolution {
   int64_t gradient_scratch_count() const;
 
   // dst = epilogue(conv(src))
-  void forward(const float* src, WinogradWeights& weights, const Epilogue& epilogue, float* dst,
+  void forward(MapIn src, WinogradWeights& weights, const Epilogue& epilogue, MapOut dst,
                float* scratch) const;
   // diff_src = epilogue(conv^T(diff_dst))
-  void backward(const float* diff_dst, WinogradWeights& weights, const Epilogue& epilogue, float* diff_src,
+  void backward(MapIn diff_dst, WinogradWeights& weights, const Epilogue& epilogue, MapOut diff_src,
                 float* scratch) const;
   // Adds the weight gradient of shape.n maps to the plain one.
-  void gradient(const float* src, const float* diff_dst, const WinogradWeights& weights, float* plain,
+  void gradient(MapIn src, MapIn diff_dst, const WinogradWeights& weights, float* plain,
                 float* scratch) const;
 
  private:
@@ -91,13 +96,12 @@ class WinogradConvolution {
     Panels v, w, u;
   };
   GradientPanels gradient_panels(float* scratch, int64_t part) const;
-  void gradient_by_tiles(const float* src, const float* diff_dst, float* scratch) const;
-  void gradient_by_points(const float* src, const float* diff_dst, float* scratch) const;
+  void gradient_by_tiles(MapIn src, MapIn diff_dst, float* scratch) const;
+  void gradient_by_points(MapIn src, MapIn diff_dst, float* scratch) const;
   Panels from_row(Panels panels, int64_t row) const;
-  void transform_for_gradient(const float* src, const float* diff_dst, TileRange range, Panels v,
-                              Panels w) const;
-  std::vector<TileMap> inputs() const;
-  TileMap results() const;
+  void transform_for_gradient(MapIn src, MapIn diff_dst, TileRange range, Panels v, Panels w) const;
+  std::vector<TileMap> inputs(int64_t planes) const;
+  TileMap results(int64_t planes) const;
   int64_t gradient_parts() const;
 
   WinogradShape shape_;

@@ -104,17 +104,18 @@ struct Points5 {
 
 // The place of a tile among the images, and stepping to the next one.
 struct TileWalk {
-  int64_t image, y, x, tiles;
+  int64_t image, y, x, down, across;
 
-  TileWalk(int64_t index, int64_t tiles_a_side)
-      : image(index / (tiles_a_side * tiles_a_side)),
-        y(index / tiles_a_side % tiles_a_side),
-        x(index % tiles_a_side),
-        tiles(tiles_a_side) {}
+  TileWalk(int64_t index, const TileMap& tiles)
+      : image(index / (tiles.down * tiles.across)),
+        y(index / tiles.across % tiles.down),
+        x(index % tiles.across),
+        down(tiles.down),
+        across(tiles.across) {}
   void next() {
-    if (++x < tiles) return;
+    if (++x < across) return;
     x = 0;
-    if (++y < tiles) return;
+    if (++y < down) return;
     y = 0;
     ++image;
   }
@@ -123,11 +124,12 @@ struct TileWalk {
 // N pixels of a row, with zeros for those outside the map.
 template <int B, int N, bool Inside>
 MDSM_INLINE void load_row(const TileMap& tiles, const float* plane, int64_t y, int64_t x0, Vector<B>* d) {
-  const int64_t size = tiles.map.size, step = tiles.step;
-  const float* from = plane + (y * size + x0) * B;
+  const int64_t height = tiles.map.height, width = tiles.map.width, step = tiles.step;
+  const float* from = plane + (y * width + x0) * B;
   for (int j = 0; j < N; ++j) {
     const int64_t x = x0 + j * step;
-    d[j] = Inside || (y >= 0 && y < size && x >= 0 && x < size) ? load<B>(from + j * step * B) : Vector<B>{};
+    d[j] =
+        Inside || (y >= 0 && y < height && x >= 0 && x < width) ? load<B>(from + j * step * B) : Vector<B>{};
   }
 }
 
@@ -153,15 +155,15 @@ MDSM_INLINE void transform_tile(const TileMap& tiles, const float* plane, int64_
 template <class Points, int B, int N, class Line>
 MDSM_INLINE void transform_tiles(const TileMap& tiles, const float* map, TileRange range, Panels v,
                                  const Line& line) {
-  const int64_t size = tiles.map.size, last = (N - 1) * tiles.step;
-  const int64_t planes = tiles.map.channels / B, plane_count = size * size * B;
+  const int64_t last = (N - 1) * tiles.step, planes = tiles.map.channels / B;
+  const int64_t stride = tiles.map.stride(), plane_count = tiles.map.plane();
   for (int64_t c = 0; c < planes; ++c) {
-    TileWalk at(range.first, tiles.tiles);
+    TileWalk at(range.first, tiles);
     float* to = v.data + c * v.panel_stride;
     for (int64_t t = 0; t < range.count; ++t, at.next(), to += B) {
-      const float* plane = map + (at.image * planes + c) * plane_count;
+      const float* plane = map + (at.image * stride + c) * plane_count;
       const int64_t y = tiles.step * 4 * at.y + tiles.offset_y, x = tiles.step * 4 * at.x + tiles.offset_x;
-      if (y >= 0 && x >= 0 && y + last < size && x + last < size)
+      if (y >= 0 && x >= 0 && y + last < tiles.map.height && x + last < tiles.map.width)
         transform_tile<Points, B, N, true>(tiles, plane, y, x, line, to, v.point_stride);
       else
         transform_tile<Points, B, N, false>(tiles, plane, y, x, line, to, v.point_stride);
@@ -184,10 +186,10 @@ void gradient_tiles(const TileMap& tiles, const float* map, TileRange range, Pan
 template <class Points, int B, Epilogue::Op O>
 void output_tiles(const TileMap& tiles, Panels m, TileRange range, const Epilogue& epilogue, float* map) {
   constexpr int P = Points::kPoints;
-  const int64_t size = tiles.map.size, planes = tiles.map.channels / B;
+  const int64_t planes = tiles.map.channels / B;
   for (int64_t c = 0; c < planes; ++c) {
     const Vector<B> bias = epilogue.bias ? load<B>(epilogue.bias + c * B) : Vector<B>{};
-    TileWalk at(range.first, tiles.tiles);
+    TileWalk at(range.first, tiles);
     for (int64_t t = 0; t < range.count; ++t, at.next()) {
       const float* from = m.data + c * m.panel_stride + t * B;
       Vector<B> half[4][P];
@@ -197,15 +199,15 @@ void output_tiles(const TileMap& tiles, Panels m, TileRange range, const Epilogu
         Points::output(column, out);
         for (int i = 0; i < 4; ++i) half[i][p] = out[i];
       }
-      const int64_t plane = at.image * planes + c, x = tiles.step * 4 * at.x + tiles.offset_x;
-      const int64_t inside = (size - x + tiles.step - 1) / tiles.step;
+      const int64_t x = tiles.step * 4 * at.x + tiles.offset_x;
+      const int64_t inside = (tiles.map.width - x + tiles.step - 1) / tiles.step;
       for (int i = 0; i < 4; ++i) {
         const int64_t y = tiles.step * (4 * at.y + i) + tiles.offset_y;
-        if (y >= size) break;
+        if (y >= tiles.map.height) break;
         Vector<B> row[4];
         Points::output(half[i], row);
-        finish_pixels<B, O>(epilogue, bias, row, inside < 4 ? static_cast<int>(inside) : 4,
-                            {plane, size, y, x, tiles.step}, map);
+        finish_pixels<B, O>(epilogue, bias, row, inside < 4 ? static_cast<int>(inside) : 4, tiles.map,
+                            {at.image, c, y, x, tiles.step}, map);
       }
     }
   }
@@ -223,6 +225,10 @@ void output_tiles_op(const TileMap& tiles, Panels m, TileRange range, const Epil
       return output_tiles<Points, B, Op::slope>(tiles, m, range, epilogue, map);
     case Op::bend:
       return output_tiles<Points, B, Op::bend>(tiles, m, range, epilogue, map);
+    case Op::silu_slope:
+      return output_tiles<Points, B, Op::silu_slope>(tiles, m, range, epilogue, map);
+    case Op::silu_bend:
+      return output_tiles<Points, B, Op::silu_bend>(tiles, m, range, epilogue, map);
   }
 }
 

@@ -23,8 +23,8 @@ struct Panels {
 // outside the map is zero, and never stored.
 struct TileMap {
   MapShape map;
-  int64_t tiles;  // along a side
-  int64_t step;   // 1, or 2 for one of the four interleaved phases
+  int64_t down, across;  // tiles of an image
+  int64_t step;          // 1, or 2 for one of the four interleaved phases
   int64_t offset_y, offset_x;
 };
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "network/spec.h"
+#include "network/graph.h"
 
 namespace mdsm::engine {
 
@@ -20,7 +20,7 @@ class TorchNetwork {
   // flat: (parameters) in parameter_layout() order. The leaves are views on its memory, so a change of flat
   // in place is a change of the network.
   TorchNetwork(const network::Spec& spec, const torch::Tensor& flat)
-      : spec_(spec), blocks_(network::blocks(spec)) {
+      : spec_(spec), graph_(network::make_graph(spec)) {
     for (const network::ParameterInfo& info : network::parameter_layout(spec)) {
       leaves_.push_back(
           flat.narrow(0, info.offset, info.count).view(info.shape).detach().requires_grad_(true));
@@ -30,9 +30,10 @@ class TorchNetwork {
 
   // x: (N,C,H,W), gives (N)
   torch::Tensor energy(const torch::Tensor& x) const {
-    torch::Tensor h = convolution(x, "conv1.conv", true);
-    for (const network::Block& block : blocks_) h = residual_block(h, block);
-    return head(h.flatten(1));
+    if (!network::is_image_head(spec_.head)) return head(walk(x).flatten(1));
+    const torch::Tensor y = x - 0.5, f = walk(filled_up(y)).narrow(2, 0, y.size(2)).narrow(3, 0, y.size(3));
+    const torch::Tensor e = spec_.head == network::Head::squared_residual ? (y - f).square() : y * (y - f);
+    return e.sum({1, 2, 3}) / (2 * spec_.sigma0 * spec_.sigma0);
   }
 
   // grad_x: (N,C,H,W) = dE/dx of every image. x must require a gradient. With create_graph the result can be
@@ -68,19 +69,40 @@ class TorchNetwork {
  private:
   const torch::Tensor& at(const std::string& name) const { return by_name_.at(name); }
 
-  torch::Tensor convolution(const torch::Tensor& x, const std::string& name, bool bias) const {
-    const torch::Tensor& weight = at(name + ".weight");
-    const int64_t padding = weight.size(2) / 2;
-    return torch::conv2d(x, weight, bias ? at(name + ".bias") : torch::Tensor(), 1, padding);
+  // The last value of the list of layers.
+  torch::Tensor walk(const torch::Tensor& image) const {
+    std::vector<torch::Tensor> values = {image};
+    for (const network::Layer& layer : graph_.layers) values.push_back(result(layer, values));
+    return values.back();
   }
 
-  torch::Tensor residual_block(const torch::Tensor& h, const network::Block& block) const {
-    const std::string inner = block.down ? ".conv.conv" : ".conv";
-    const torch::Tensor u = convolution(torch::elu(h), block.name + ".conv_1.conv", false);
-    const torch::Tensor out = convolution(torch::elu(u), block.name + ".conv_2" + inner, true);
-    const std::string shortcut = block.name + ".conv_shortcut" + inner;
-    if (!block.down) return convolution(h, shortcut, true) + out;
-    return convolution(torch::avg_pool2d(h, 2), shortcut, true) + torch::avg_pool2d(out, 2);
+  torch::Tensor result(const network::Layer& layer, const std::vector<torch::Tensor>& values) const {
+    const torch::Tensor& x = values[static_cast<size_t>(layer.inputs[0])];
+    switch (layer.kind) {
+      case network::LayerKind::convolution:
+        return torch::conv2d(x, at(layer.name + ".weight"),
+                             layer.bias ? at(layer.name + ".bias") : torch::Tensor(), 1, layer.kernel / 2);
+      case network::LayerKind::elu:
+        return torch::elu(x);
+      case network::LayerKind::silu:
+        return torch::silu(x);
+      case network::LayerKind::pool:
+        return torch::avg_pool2d(x, 2);
+      case network::LayerKind::upsample:
+        return torch::repeat_interleave(torch::repeat_interleave(x, 2, 2), 2, 3);
+      case network::LayerKind::add:
+        return x + values[static_cast<size_t>(layer.inputs[1])];
+      case network::LayerKind::concatenate:
+        return torch::cat({x, values[static_cast<size_t>(layer.inputs[1])]}, 1);
+    }
+    return {};
+  }
+
+  // Zeros to the right and below, up to a size that can be halved as often as the network does.
+  torch::Tensor filled_up(const torch::Tensor& y) const {
+    const int64_t step = int64_t{1} << graph_.halvings();
+    const auto more = [&](int64_t size) { return (step - size % step) % step; };
+    return torch::constant_pad_nd(y, {0, more(y.size(3)), 0, more(y.size(2))});
   }
 
   torch::Tensor linear(const torch::Tensor& h, const std::string& name) const {
@@ -93,7 +115,7 @@ class TorchNetwork {
   }
 
   network::Spec spec_;
-  std::vector<network::Block> blocks_;
+  network::Graph graph_;
   std::vector<torch::Tensor> leaves_;
   std::unordered_map<std::string, torch::Tensor> by_name_;
 };

@@ -62,7 +62,9 @@ std::string ChildProcess::exchange(const std::string& line, double timeout_secon
   kill(pid_, SIGCONT);
   send_all(line + "\n");
   const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
-  for (size_t end; (end = received_.find('\n')) == std::string::npos;) {
+  size_t end, searched = 0;
+  while ((end = received_.find('\n', searched)) == std::string::npos) {
+    searched = received_.size();
     const std::chrono::duration<double, std::milli> left = deadline - Clock::now();
     pollfd waiting{socket_, POLLIN, 0};
     const int ready =
@@ -81,7 +83,6 @@ std::string ChildProcess::exchange(const std::string& line, double timeout_secon
            kLongestAnswer);
   }
   kill(pid_, SIGSTOP);
-  const size_t end = received_.find('\n');
   std::string answer = received_.substr(0, end);
   received_.erase(0, end + 1);
   return answer;

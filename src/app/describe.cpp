@@ -54,7 +54,8 @@ nlohmann::json to_json(const DescribeResult& result) {
 void print(const DescribeResult& result) {
   const network::Spec& spec = result.spec;
   fmt::print("{}, width {}, images {}x{}x{}, {} head, sigma0 {:g}, bowl {:g}\n\n", to_string(spec.network),
-             spec.width, spec.channels, spec.size, spec.size, to_string(spec.head), spec.sigma0, spec.bowl);
+             spec.width, spec.channels, spec.input(1).h, spec.input(1).w, to_string(spec.head), spec.sigma0,
+             spec.bowl);
   constexpr const char* kRow = "{:<24}{:<20}{:>14}{:>14}{:>16}\n";
   fmt::print(kRow, "layer", "what", "output", "parameters", "multiply-adds");
   for (const network::LayerInfo& layer : result.layers)

@@ -46,6 +46,8 @@ void TrainingSetup::declare(OptionSet& options) {
 void TrainingSetup::resolve(OptionSet& options) {
   if (job.resume.empty()) {
     train::apply_preset(options, job.train.preset, job.data.source);
+    if (job.train.network == network::Network::unet)
+      options.set_default("head", to_string(network::Head::squared_residual));
     objectives_.resolve(options);
   } else {
     train::apply_recorded(options, objectives_, train::RunFolder::recorded_options(job.resume), defaults_,

@@ -87,7 +87,9 @@ class Bench : public Command {
     if (no_peer_ && (options.given("peer") || options.given("python")))
       fail_usage("give one of the two", "--no-peer excludes --peer and --python");
     bench_.configurations =
-        one ? std::vector<bench::Configuration>{{network_.spec(), batch_}} : bench::suite(suite_);
+        one ? std::vector<bench::Configuration>{{network_.spec(options), batch_}} : bench::suite(suite_);
+    if (!no_peer_ && bench_.configurations[0].spec.network == network::Network::unet)
+      fail_usage("use --no-peer", "the PyTorch program of the benchmark has no unet");
     bench_.growth = !one && suite_ == bench::Suite::full && !bench_.verify_only;
     bench_.use_peer = !no_peer_;
     bench_.threads = static_cast<int>(threads_);

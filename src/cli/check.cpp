@@ -37,7 +37,7 @@ class Check : public Command {
       fail_usage("give one of the two", "--all and --model exclude each other");
     job_.check.seed = static_cast<uint64_t>(seed_);
     if (all_) return run_all();
-    if (job_.model.empty()) job_.spec = network_.spec();
+    if (job_.model.empty()) job_.spec = network_.spec(options);
     const app::CheckResult result = run_check(job_);
     json_ ? app::print_json(to_json(result)) : print(result);
     return result.ok() ? 0 : 1;

@@ -25,7 +25,7 @@ class Describe : public Command {
 
   int run(OptionSet& options) override {
     if (job_.model.empty())
-      job_.spec = network_.spec();
+      job_.spec = network_.spec(options);
     else
       network_.exclude(options, "model");
     const app::DescribeResult result = run_describe(job_);

@@ -6,6 +6,12 @@
 
 namespace mdsm::network {
 
+std::string short_name(const Layer& layer) {
+  std::string name = layer.name;
+  while (name.ends_with(".conv")) name.resize(name.size() - 5);
+  return name;
+}
+
 Shape Graph::shape(int value, const Shape& image) const {
   const ValueSize& of = size(value);
   return {image.n, of.channels, image.h >> of.halvings, image.w >> of.halvings};

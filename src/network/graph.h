@@ -30,6 +30,10 @@ constexpr auto enum_names(LayerKind) {
                               {LayerKind::concatenate, "concatenate"}});
 }
 
+struct Layer;
+// A convolution's name for people: without the last ".conv", ".conv.conv" of the authors' names.
+std::string short_name(const Layer& layer);
+
 // Values are numbered: 0 is the image, i + 1 the result of layer i.
 struct Layer {
   LayerKind kind = LayerKind::convolution;

@@ -25,12 +25,6 @@ std::string before(const Graph& graph, int value) {
   }
 }
 
-// Without the last ".conv", ".conv.conv" of the authors' names.
-std::string short_name(std::string name) {
-  while (name.ends_with(".conv")) name.resize(name.size() - 5);
-  return name;
-}
-
 }  // namespace
 
 std::vector<LayerInfo> layers(const Spec& spec) {
@@ -47,7 +41,7 @@ std::vector<LayerInfo> layers(const Spec& spec) {
     const int64_t in = graph.size(layer.inputs[0]).channels, taps = layer.kernel * layer.kernel;
     Shape output = graph.shape(value, image);
     if (folded) output.h /= 2, output.w /= 2;
-    list.push_back({short_name(layer.name),
+    list.push_back({short_name(layer),
                     fmt::format("{}{}x{}{}", before(graph, layer.inputs[0]), layer.kernel, layer.kernel,
                                 folded ? ", mean 2x2" : ""),
                     output, in * output.c * taps + (layer.bias ? output.c : 0),

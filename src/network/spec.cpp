@@ -96,6 +96,8 @@ json to_json(const Spec& spec) {
     values["levels"] = spec.levels;
     values["blocks"] = spec.blocks;
     values["activation"] = to_string(spec.activation);
+    if (spec.rows > 0) values["rows"] = spec.rows;
+    if (spec.columns > 0) values["columns"] = spec.columns;
   }
   return values;
 }
@@ -114,6 +116,8 @@ Spec spec_from_json(const json& values, const std::string& where) {
       spec.levels = values.at("levels").get<int64_t>();
       spec.blocks = values.at("blocks").get<int64_t>();
       spec.activation = from_name<Activation>(values.at("activation").get<std::string>(), "activation");
+      spec.rows = values.value("rows", int64_t{0});
+      spec.columns = values.value("columns", int64_t{0});
     }
     validate(spec);
   } catch (const json::exception& error) {

@@ -12,9 +12,13 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
   set.add("preset", o.preset, "the paper's network, noise, steps and rates for a data set");
   set.add("net", o.network, "network");
   set.add("width", o.width, "channels after the first convolution, a multiple of 4").range(4, 4096);
-  set.add("head", o.head, "last layer");
+  set.add("head", o.head, "last layer; unet has squared-residual (its default) and inner-product");
+  set.add("levels", o.levels, "unet: sizes of maps, each half of the one before").range(1, 8);
+  set.add("blocks", o.blocks, "unet: residual blocks of a level, each way").range(1, 16);
+  set.add("activation", o.activation, "unet: what stands between convolutions");
   set.add("sigma0", o.sigma0, "width of the Gaussian that smooths the data").above(0);
-  set.add("bowl", o.bowl, "adds bowl ‖x‖² / (2 sigma0²) to the network's energy; the paper has 0")
+  set.add("bowl", o.bowl,
+          "adds bowl ‖x‖² / (2 sigma0²) to the network's energy; the paper has 0, unet its own")
       .range(0, 1);
 
   objectives.declare(set);
@@ -53,6 +57,14 @@ network::Spec make_spec(const TrainOptions& options, const Shape& image) {
   spec.bowl = options.bowl;
   spec.channels = image.c;
   spec.size = image.h;
+  if (spec.network == network::Network::unet) {
+    spec.levels = options.levels;
+    spec.blocks = options.blocks;
+    spec.activation = options.activation;
+    if (image.h != image.w) spec.columns = image.w;
+    validate(spec);
+    return spec;
+  }
   const int64_t step = spec.network == network::Network::res34 ? 16 : 8;
   if (image.h != image.w)
     fail_usage("fit them with --crop, --resize or --pad", "images of {}x{} pixels are not square", image.w,

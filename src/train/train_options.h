@@ -19,6 +19,8 @@ struct TrainOptions {
   network::Network network = network::Network::res12;
   network::Head head = network::Head::quadratic;
   int64_t width = 64;
+  int64_t levels = network::Spec().levels, blocks = network::Spec().blocks;  // unet
+  network::Activation activation = network::Spec().activation;
   double sigma0 = 0.1;
   double bowl = 0;
 

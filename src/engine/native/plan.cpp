@@ -49,7 +49,7 @@ Plan::Plan(const NativeNetwork& network, Mode mode, int64_t n)
     scratch_count_ = std::max(scratch_count_, convolution.scratch_count());
     shape.in = graph.size(step.from[0]).channels;
     shape.out = graph.size(step.layer + 1).channels;
-    const std::string& name = graph.layers[static_cast<size_t>(step.layer)].name;
+    const std::string name = network::short_name(graph.layers[static_cast<size_t>(step.layer)]);
     steps_.push_back(std::make_unique<Convolved>(Convolved{std::move(convolution), name, shape.flop()}));
   }
   auto take = [&, at = program_.floats()](int64_t count) mutable {
@@ -270,7 +270,7 @@ void Plan::run_head(const Instruction& one, Call& call) {
 }
 
 void Plan::input_forward(const Instruction& one, Call& call) {
-  const ProfileScope scope(net_.fusion.graph.layers[0].name, one.pass, input_flop());
+  const ProfileScope scope(network::short_name(net_.fusion.graph.layers[0]), one.pass, input_flop());
   const bool tangent = one.pass == kTangentPass;
   const float offset = network::is_image_head(net_.fusion.graph.head) ? -0.5f : 0.0f;
   const Epilogue end = epilogue(one, call);
@@ -286,7 +286,7 @@ void Plan::input_forward(const Instruction& one, Call& call) {
 }
 
 void Plan::input_backward(const Instruction& one, Call& call) {
-  const ProfileScope scope(net_.fusion.graph.layers[0].name, one.pass, input_flop());
+  const ProfileScope scope(network::short_name(net_.fusion.graph.layers[0]), one.pass, input_flop());
   const InputConvolution convolution = call.weights.input(program_.shape().height, program_.shape().width);
   const float* const delta = at(one.src, call);
   const MapShape map = program_.map_shape(one.value);
@@ -344,7 +344,7 @@ void Plan::input_gradient(const Instruction& one, Call& call) {
   };
   std::vector<InputTerm> terms = {{call.arena + x_at_, at(one.src, call)}};
   if (one.other) terms.push_back({call.arena + v_at_, at(one.other, call)});
-  const ProfileScope scope(net_.fusion.graph.layers[0].name, kWeightGradients,
+  const ProfileScope scope(network::short_name(net_.fusion.graph.layers[0]), kWeightGradients,
                            static_cast<double>(terms.size()) * input_flop());
   const MapShape shape = program_.map_shape(one.value);
   const InputConvolution convolution = call.weights.input(shape.height, shape.width);

@@ -127,7 +127,8 @@ def main():
         for path in second.rglob("*"):
             if path.suffix in (".cmake", ".pc"):
                 text = path.read_text()
-                assert not any(str(place) in text for place in (BUILD, SOURCE, first)), path
+                places = [BUILD, str(first)] + [os.path.join(SOURCE, name) for name in ("src", "include", "build")]
+                assert not any(place in text for place in places), path
     print("installed, used, moved, used again")
 
 

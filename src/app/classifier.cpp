@@ -10,6 +10,7 @@
 #include "core/progress.h"
 #include "core/threads.h"
 #include "data/subset.h"
+#include "train/run_folder.h"
 
 namespace mdsm::app {
 namespace {
@@ -52,7 +53,7 @@ void check_stopped(const std::atomic<bool>& stop, const ClassifierOptions& optio
 
 json training_json(const ClassifierOptions& options, const data::Dataset& images) {
   const classify::ClassifierTraining& training = options.training;
-  return {{"data", options.data.source.substr(0, options.data.source.find(':'))},
+  return {{"data", train::source_name(options.data.source)},
           {"images", images.size()},
           {"epochs", training.epochs},
           {"batch", training.batch},

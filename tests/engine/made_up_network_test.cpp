@@ -18,6 +18,10 @@ struct Case {
   network::Head head;
   int64_t channels, height, width;
 };
+void PrintTo(const Case& made, std::ostream* out) {
+  *out << "seed " << made.seed << ", " << to_string(made.head) << ", " << made.channels << "x" << made.height
+       << "x" << made.width;
+}
 
 class MadeUpNetwork : public testing::TestWithParam<Case> {
  protected:

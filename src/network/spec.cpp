@@ -23,8 +23,6 @@ const std::vector<std::string>& paper_blocks(Network network) {
   return names.at(network);
 }
 
-bool takes_any_size(const Spec& spec) { return is_image_head(spec.head); }
-
 namespace {
 
 void validate_paper(const Spec& spec) {

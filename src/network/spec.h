@@ -63,8 +63,6 @@ struct ParameterInfo {
 
 // Names of the blocks of the paper's networks, in order; "rbc" ones keep the size, the others halve it.
 const std::vector<std::string>& paper_blocks(Network network);
-// Whether images of any size can be given to the energy.
-bool takes_any_size(const Spec& spec);
 
 void validate(const Spec& spec);  // throws a usage error with the offending value
 

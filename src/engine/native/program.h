@@ -95,6 +95,7 @@ class Program {
 
  private:
   friend class ProgramBuilder;
+  void build();  // the instructions; in program_builder.cpp
   const Fusion& fusion_;
   Layout layout_;
   Arithmetic arithmetic_;

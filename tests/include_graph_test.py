@@ -7,7 +7,8 @@ Public headers (include/mdsm) include each other and the standard library alone.
 import os
 import re
 import sys
-import tempfile
+
+from small_tree import check_that_mistakes_are_seen
 
 LIBRARIES = {
     "oneDNN": r"(oneapi/)?dnnl",
@@ -131,14 +132,9 @@ def public_problems(include):
 
 
 def check_that_public_is_seen():
-    for text, expected in {"#include <vector>\n#include <mdsm/a.h>\n": "", '#include "core/x.h"\n': "write <mdsm/...>",
-                           "#include <mdsm/b.h>\n": "no public header", "#include <fmt/format.h>\n": "need not have"}.items():
-        with tempfile.TemporaryDirectory() as include:
-            os.mkdir(os.path.join(include, "mdsm"))
-            with open(os.path.join(include, "mdsm/a.h"), "w", encoding="utf-8") as file:
-                file.write(text)
-            found = "\n".join(public_problems(include))
-            assert expected in found and (expected or not found), (expected, found)
+    check_that_mistakes_are_seen(public_problems, {"mdsm/a.h": "#include <vector>\n#include <mdsm/a.h>\n"}, {
+        "write <mdsm/...>": {"mdsm/a.h": '#include "core/x.h"\n'}, "no public header": {"mdsm/a.h": "#include <mdsm/b.h>\n"},
+        "need not have": {"mdsm/a.h": "#include <fmt/format.h>\n"}})
 
 
 def check_that_it_sees():
@@ -161,14 +157,7 @@ def check_that_it_sees():
         "the folder gone does not exist": {"README.md": tree["README.md"] + "| `gone` | r | | |\n"},
         "does not stand above it": {"README.md": tree["README.md"].replace("| `low` | r | | |", "| `low` | r | | `high` |")},
     }
-    for expected, change in [("", {})] + list(mistakes.items()):
-        with tempfile.TemporaryDirectory() as src:
-            for path, text in {**tree, **change}.items():
-                os.makedirs(os.path.dirname(os.path.join(src, path)), exist_ok=True)
-                with open(os.path.join(src, path), "w", encoding="utf-8") as file:
-                    file.write(text)
-            found = "\n".join(problems(src))
-            assert expected in found and (expected or not found), (expected, found)
+    check_that_mistakes_are_seen(problems, tree, mistakes)
 
 
 check_that_it_sees()

@@ -7,8 +7,9 @@ import glob
 import os
 import re
 import sys
-import tempfile
 import urllib.parse
+
+from small_tree import check_that_mistakes_are_seen
 
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "src/README.md", "docs/**/*.md"]
 CONTENTS = "docs/README.md"
@@ -96,14 +97,7 @@ def check_that_it_sees():
         "docs/sub/d.md is not in docs/README.md": {"docs/sub/d.md": "new\n"},
         "docs/b.md is not in docs/README.md": {"docs/README.md": "[c](sub/c.md)\n"},
     }
-    for expected, change in [("", {})] + list(mistakes.items()):
-        with tempfile.TemporaryDirectory() as root:
-            for path, text in {**tree, **change}.items():
-                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
-                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
-                    file.write(text)
-            found = "\n".join(problems(root))
-            assert expected in found and (expected or not found), (expected, found)
+    check_that_mistakes_are_seen(problems, tree, mistakes)
 
 
 check_that_it_sees()

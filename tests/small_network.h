@@ -5,7 +5,7 @@
 
 namespace mdsm::test {
 
-// The smallest: res6 of width 4 on 8 x 8 pixels (16 x 16 for res34).
+// The smallest: res6 of width 4 on 8 x 8 pixels (16 x 16 for res34); unet has 3 levels.
 inline network::Spec small_spec(network::Network network = network::Network::res6,
                                 network::Head head = network::Head::quadratic, int64_t channels = 1,
                                 int64_t width = 4) {
@@ -15,13 +15,14 @@ inline network::Spec small_spec(network::Network network = network::Network::res
   spec.channels = channels;
   spec.width = width;
   spec.size = network == network::Network::res34 ? 16 : 8;
+  spec.levels = 3;
   return spec;
 }
 
-// Initialised weights, larger by half: with the usual ones the signal fades from block to block, and a deep
-// network at its start is too flat for differences to show anything.
+// Random weights, none zero, larger by half: with the usual ones the signal fades from block to block, and a
+// deep network at its start is too flat for differences to show anything.
 inline network::Parameters lively_parameters(const network::Spec& spec, uint64_t seed) {
-  network::Parameters parameters = network::Parameters::initialised(spec, seed);
+  network::Parameters parameters = network::Parameters::random(spec, seed);
   for (float& value : parameters.values()) value *= 1.5f;
   return parameters;
 }

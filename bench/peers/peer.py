@@ -12,7 +12,7 @@ try:
     import numpy as np
     import torch
 
-    from network import Energy
+    from network import energy
 except ImportError as error:
     MISSING = f"{sys.executable} cannot import {error.name or 'PyTorch'}: {error}"
 
@@ -32,7 +32,7 @@ class Peer:
         torch.manual_seed(request["seed"])
         self.sigma0, self.lr = request["sigma0"], request["lr"]
         self.ema_decay, self.eps = request["ema"], request["eps"]
-        self.net = Energy(request["network"], request["width"], request["channels"], request["size"], request["head"])
+        self.net = energy(request)
         self.clean, self.noisy, self.weight = (
             torch.from_numpy(np.load(os.path.join(request["folder"], name + ".npy")))
             for name in ("clean", "noisy", "weight"))

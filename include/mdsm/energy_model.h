@@ -24,6 +24,12 @@ class EnergyModel {
   Shape images(int64_t n) const { return image_.with_n(n); }  // of a batch
   double sigma0() const { return sigma0_; }                   // x - sigma0² grad_x is the denoised image
 
+  // False for a blind denoiser, which only has a score: energies are 0 then, and grad_x is the gradient of
+  // nothing.
+  virtual bool has_energy() const { return true; }
+  // An error for what needs the energy itself: "mdsm energy", "the sampler hmc".
+  void require_energy(const char* who) const;
+
   // energy: (N)
   void energy(ConstTensorView x, std::span<float> energy);
   // energy: (N), grad_x: (N,C,H,W)

@@ -23,7 +23,7 @@ CheckResult check_one(const network::Parameters& parameters, const engine::Netwo
 
 network::Parameters parameters_of(const CheckOptions& options) {
   if (!options.model.empty()) return network::load_model(options.model).parameters;
-  return network::Parameters::initialised(options.spec, options.check.seed);
+  return network::Parameters::random(options.spec, options.check.seed);
 }
 
 std::string spec_text(const network::Spec& spec) {
@@ -52,7 +52,7 @@ CheckAllResult run_check_all(const CheckOptions& options,
   CheckAllResult result;
   for (const network::Spec& spec : engine::check_matrix()) {
     result.networks.push_back(
-        check_one(network::Parameters::initialised(spec, options.check.seed), options.check));
+        check_one(network::Parameters::random(spec, options.check.seed), options.check));
     done(result.networks.back());
   }
   return result;

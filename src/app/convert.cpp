@@ -12,7 +12,7 @@ namespace mdsm::app {
 ImportResult run_import(const ImportOptions& options) {
   check_output(options.output, options.force);
   const network::ImportedParameters imported = network::parameters_from(
-      network::read_state_dict(fs::path(options.input)), options.sigma0, options.input);
+      network::read_state_dict(fs::path(options.input)), options.more, options.input);
   nlohmann::json info = {{"imported_from", fs::path(options.input).filename().string()}};
   if (!options.preset.empty()) info["preset"] = options.preset;
   network::save_model(options.output, imported.parameters, info);

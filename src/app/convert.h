@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "io/safetensors.h"
-#include "network/spec.h"
+#include "network/state_dict.h"
 
 namespace mdsm::app {
 
 struct ImportOptions {
   std::string input, output;
-  std::string preset;   // noted in the file unless empty
-  double sigma0 = 0.1;  // a state dict does not say
-  bool force = false;   // replace an existing file
+  std::string preset;  // noted in the file unless empty
+  network::NotInDict more;
+  bool force = false;  // replace an existing file
 };
 
 struct ImportResult {

@@ -12,6 +12,7 @@ Configuration make(network::Network network, int64_t width, int64_t batch, int64
   config.spec.channels = channels;
   config.spec.size = size;
   config.batch = batch;
+  if (network == network::Network::unet) config.spec.head = network::Head::squared_residual;
   return config;
 }
 
@@ -21,9 +22,11 @@ const char* to_string(Task task) { return task == Task::training ? "training" : 
 
 std::string text(const Configuration& config) {
   const network::Spec& spec = config.spec;
+  const network::Head usual =
+      spec.network == network::Network::unet ? network::Head::squared_residual : network::Head::quadratic;
   return fmt::format("{} width {}, {} images {}x{}x{}{}", mdsm::to_string(spec.network), spec.width,
                      config.batch, spec.channels, spec.size, spec.size,
-                     spec.head == network::Head::quadratic ? "" : ", linear head");
+                     spec.head == usual ? "" : fmt::format(", {} head", mdsm::to_string(spec.head)));
 }
 
 nlohmann::json to_json(const Configuration& config) {
@@ -44,7 +47,7 @@ std::vector<Configuration> suite(Suite which) {
   if (which == Suite::quick) return {make(network::Network::res12, 16, 32, 1, 32)};
   return {make(network::Network::res12, 16, 128, 1, 32), make(network::Network::res12, 32, 128, 1, 32),
           make(network::Network::res12, 64, 128, 1, 32), make(network::Network::res18, 128, 16, 3, 32),
-          make(network::Network::res12, 32, 32, 3, 64)};
+          make(network::Network::res12, 32, 32, 3, 64),  make(network::Network::unet, 32, 32, 3, 32)};
 }
 
 std::vector<Growth> growth_suite() {

@@ -31,7 +31,7 @@ ScratchFolder::~ScratchFolder() {
 void write_problem(const fs::path& folder, const Configuration& config, uint64_t seed) {
   const Shape shape = config.spec.input(config.batch);
   const std::vector<int64_t> images = {shape.n, shape.c, shape.h, shape.w}, numbers = {shape.n};
-  const network::Parameters parameters = network::Parameters::initialised(config.spec, seed);
+  const network::Parameters parameters = network::Parameters::random(config.spec, seed);
   Tensor clean(shape), noisy(shape);
   RandomStream(seed, Purpose::check, 0).fill_uniform(clean.values(), 0, 1);
   const train::NoiseOptions noise;

@@ -81,15 +81,14 @@ class Bench : public Command {
  private:
   void choose(const OptionSet& options) {
     bool one = options.given("batch");
-    for (const char* name : {"net", "width", "channels", "size", "head"}) one = one || options.given(name);
+    for (const char* name : {"net", "width", "channels", "size", "head", "levels", "blocks", "activation"})
+      one = one || options.given(name);
     if (one && options.given("suite"))
       fail_usage("give one of the two", "--suite and the options of one network exclude each other");
     if (no_peer_ && (options.given("peer") || options.given("python")))
       fail_usage("give one of the two", "--no-peer excludes --peer and --python");
     bench_.configurations =
         one ? std::vector<bench::Configuration>{{network_.spec(options), batch_}} : bench::suite(suite_);
-    if (!no_peer_ && bench_.configurations[0].spec.network == network::Network::unet)
-      fail_usage("use --no-peer", "the PyTorch program of the benchmark has no unet");
     bench_.growth = !one && suite_ == bench::Suite::full && !bench_.verify_only;
     bench_.use_peer = !no_peer_;
     bench_.threads = static_cast<int>(threads_);

@@ -17,6 +17,12 @@ void EnergyModel::check_count(size_t count, int64_t wanted, const char* what) {
     fail("this is a bug in the caller", "{} has {} values instead of {}", what, count, wanted);
 }
 
+void EnergyModel::require_energy(const char* who) const {
+  if (!has_energy())
+    fail("use a model with an energy: --head squared-residual or inner-product",
+         "{} needs an energy, and this model is a denoiser without one", who);
+}
+
 void EnergyModel::energy(ConstTensorView x, std::span<float> energy) {
   check_images(x, "x");
   check_count(energy.size(), x.shape.n, "energy");

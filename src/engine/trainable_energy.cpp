@@ -1,6 +1,7 @@
 #include "engine/trainable_energy.h"
 
 #include "core/error.h"
+#include "network/graph.h"
 
 namespace mdsm::engine {
 
@@ -8,6 +9,8 @@ TrainableEnergy::TrainableEnergy(const network::Spec& spec)
     : EnergyModel(spec.input(1), spec.sigma0), spec_(spec) {
   validate(spec);
 }
+
+bool TrainableEnergy::has_energy() const { return network::has_energy(spec_.head); }
 
 void TrainableEnergy::objective_gradient(ConstTensorView x, ConstTensorView noisy,
                                          std::span<const float> weight, std::span<float> residual,
@@ -29,6 +32,7 @@ void TrainableEnergy::energy_gradient(ConstTensorView x, std::span<const float> 
   check_count(energy.size(), x.shape.n, "energy");
   if (find_non_finite(weight) >= 0)
     fail("this is a bug in the caller", "a weight of an energy is not finite");
+  require_energy("maximum likelihood");
   energy_gradient_impl(x, weight, energy);
 }
 

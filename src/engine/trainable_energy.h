@@ -36,6 +36,7 @@ class TrainableEnergy : public EnergyModel {
   explicit TrainableEnergy(const network::Spec& spec);
 
   const network::Spec& spec() const { return spec_; }
+  bool has_energy() const override;
   virtual std::string name() const = 0;  // "native", "torch (cpu)", ...
 
   // The denoising objective, sum_n weight_n ‖x_n - noisy_n + sigma0² grad_x(noisy_n)‖² (paper, equation for

@@ -63,6 +63,7 @@ GaussianReference mean_reference(const data::Dataset& images, double std) {
 
 Bridge::Bridge(engine::EnergyModel& target, const GaussianReference& reference)
     : engine::EnergyModel(target.image_shape(), target.sigma0()), target_(target), reference_(reference) {
+  target.require_energy("annealed importance sampling");
   if (static_cast<int64_t>(reference.mean.size()) != image_shape().count())
     fail("this is a bug in the caller", "the reference has {} pixels instead of {}", reference.mean.size(),
          image_shape().count());

@@ -30,6 +30,7 @@ void check_fits(const Shape& wanted, const data::Dataset& data) {
 
 Energies compute_energies(engine::EnergyModel& engine, const data::Dataset& data,
                           const EnergyOptions& options, const std::function<void(int64_t)>& done) {
+  engine.require_energy("a list of energies");
   check_fits(engine.image_shape(), data);
   const int64_t n = data.size(), batch = std::clamp<int64_t>(options.batch, 1, n);
   const Shape one = data.image_shape();

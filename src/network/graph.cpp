@@ -71,7 +71,11 @@ Graph GraphBuilder::finish(Head head) {
   return std::move(graph_);
 }
 
-bool is_image_head(Head head) { return head == Head::squared_residual || head == Head::inner_product; }
+bool is_image_head(Head head) {
+  return head == Head::squared_residual || head == Head::inner_product || head == Head::denoiser;
+}
+
+bool has_energy(Head head) { return head != Head::denoiser; }
 
 namespace {
 

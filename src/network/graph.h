@@ -89,6 +89,9 @@ class GraphBuilder {
 // True where the head works on a map of the image's own shape, with y = x - 1/2 in place of x: such energies
 // take images of any size.
 bool is_image_head(Head head);
+// False where the network only denoises: sigma0² grad_x is the image minus the denoised one, the gradient of
+// nothing, and engines give 0 for every energy.
+bool has_energy(Head head);
 
 Graph make_graph(const Spec& spec);
 // Of any graph; size: of the images, which the features of a quadratic or linear head depend on.

@@ -16,6 +16,8 @@ class Parameters {
   // PyTorch's default initialisation: every value uniform in ±1/sqrt(fan_in) of its layer, but for layers
   // that start at zero.
   static Parameters initialised(const Spec& spec, uint64_t seed);
+  // The same with no layer at zero: for comparisons, which zeros would leave little to see.
+  static Parameters random(const Spec& spec, uint64_t seed);
 
   const Spec& spec() const { return spec_; }
   const std::vector<ParameterInfo>& layout() const { return layout_; }

@@ -20,13 +20,15 @@ constexpr auto enum_names(Network) {
                             {Network::res34, "res34"},
                             {Network::unet, "unet"}});
 }
-// Of the paper's networks the first two, of unet the others (docs/design/unet.md).
-enum class Head { quadratic, linear, squared_residual, inner_product };
+// Of the paper's networks the first two, of unet the others (docs/design/unet.md). denoiser: the network is
+// the denoised image itself, and there is no energy.
+enum class Head { quadratic, linear, squared_residual, inner_product, denoiser };
 constexpr auto enum_names(Head) {
   return names_of<Head>({{Head::quadratic, "quadratic"},
                          {Head::linear, "linear"},
                          {Head::squared_residual, "squared-residual"},
-                         {Head::inner_product, "inner-product"}});
+                         {Head::inner_product, "inner-product"},
+                         {Head::denoiser, "denoiser"}});
 }
 enum class Activation { elu, silu };
 constexpr auto enum_names(Activation) {

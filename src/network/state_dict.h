@@ -26,12 +26,20 @@ StateDict read_state_dict(std::span<const std::byte> file, const std::string& wh
 // The zip container that torch.load reads.
 void write_state_dict(const fs::path& path, const Parameters& parameters);
 
+// What no state dict says: sigma0, and of a unet its head, its activation and the size of images.
+struct NotInDict {
+  double sigma0 = 0.1;
+  Head unet_head = Head::squared_residual;
+  Activation unet_activation = Activation::silu;
+  int64_t unet_size = 32;
+};
+
 struct ImportedParameters {
   Parameters parameters;
   std::vector<std::string> skipped;  // names in the file that the network does not use
 };
-// Strips "module.", skips counters and the unused bn entries, works out network, width, channels, size and
-// head from the shapes, and checks that everything fits. sigma0 is in no state dict.
-ImportedParameters parameters_from(const StateDict& dict, double sigma0, const std::string& where);
+// Strips "module.", skips counters and the unused bn entries, works out the network from names and shapes,
+// and checks that everything fits.
+ImportedParameters parameters_from(const StateDict& dict, const NotInDict& more, const std::string& where);
 
 }  // namespace mdsm::network

@@ -13,7 +13,8 @@
 namespace mdsm::network {
 namespace {
 
-constexpr const char* kNotOurs = "only state dicts of the networks res6, res12, res18 and res34 can be read";
+constexpr const char* kNotOurs =
+    "only state dicts of the networks res6, res12, res18, res34 and unet can be read";
 
 using Entries = std::map<std::string, const StateTensor*, std::less<>>;
 
@@ -67,9 +68,8 @@ int64_t find_size(const Spec& spec, int64_t features, const std::string& where) 
   return side << halvings;
 }
 
-Spec find_spec(const Entries& entries, double sigma0, const std::string& where) {
+Spec find_paper_spec(const Entries& entries, const std::string& where) {
   Spec spec;
-  spec.sigma0 = sigma0;
   spec.network = find_network(entries, where);
   const StateTensor& first = need(entries, "conv1.conv.weight", 4, where);
   spec.width = first.shape[0];
@@ -78,6 +78,34 @@ Spec find_spec(const Entries& entries, double sigma0, const std::string& where) 
   const char* head = spec.head == Head::linear ? "ln.weight" : "ln1.weight";
   if (spec.width < 1 || spec.width > 4096) fail(kNotOurs, "{}: width {} is not supported", where, spec.width);
   spec.size = find_size(spec, need(entries, head, 2, where).shape[1], where);
+  return spec;
+}
+
+// How many of the names that `name` makes of 0, 1, ... are there.
+int64_t count_of(const Entries& entries, const std::function<std::string(int64_t)>& name) {
+  int64_t count = 0;
+  while (entries.contains(name(count))) ++count;
+  return count;
+}
+
+Spec find_unet_spec(const Entries& entries, const NotInDict& more, const std::string& where) {
+  Spec spec;
+  spec.network = Network::unet;
+  spec.head = more.unet_head;
+  spec.activation = more.unet_activation;
+  spec.size = more.unet_size;
+  const StateTensor& first = need(entries, "in.weight", 4, where);
+  spec.width = first.shape[0];
+  spec.channels = first.shape[1];
+  spec.levels = count_of(entries, [](int64_t i) { return fmt::format("down{}.0.conv1.weight", i); });
+  spec.blocks = count_of(entries, [](int64_t i) { return fmt::format("down0.{}.conv1.weight", i); });
+  return spec;
+}
+
+Spec find_spec(const Entries& entries, const NotInDict& more, const std::string& where) {
+  Spec spec =
+      entries.contains("in.weight") ? find_unet_spec(entries, more, where) : find_paper_spec(entries, where);
+  spec.sigma0 = more.sigma0;
   try {
     validate(spec);
   } catch (const Error& error) {
@@ -97,9 +125,9 @@ bool is_unused(const std::string& name, const StateTensor& tensor) {
 
 }  // namespace
 
-ImportedParameters parameters_from(const StateDict& dict, double sigma0, const std::string& where) {
+ImportedParameters parameters_from(const StateDict& dict, const NotInDict& more, const std::string& where) {
   Entries entries = without_module(dict, where);
-  const Spec spec = find_spec(entries, sigma0, where);
+  const Spec spec = find_spec(entries, more, where);
   const std::vector<ParameterInfo> layout = parameter_layout(spec);
   for (const ParameterInfo& info : layout) {  // all of it before memory is taken
     const StateTensor& tensor = need(entries, info.name, info.shape.size(), where);

@@ -54,6 +54,7 @@ void leapfrog(engine::EnergyModel& engine, TensorView x, TensorView velocity, Te
 }
 
 Samples hmc(const Run& run, std::span<const double> temperatures, const HmcOptions& options) {
+  run.model.require_energy("a Metropolis test");
   check_temperatures(temperatures);
   check_positive(options.eps, "eps");
   check_at_least(options.leapfrog, 1, "leapfrog");

@@ -11,7 +11,8 @@ namespace mdsm::train {
 namespace {
 
 constexpr const char *kQuarters = "loss_quarters", *kEnergyData = "energy_data",
-                     *kEnergyNoise = "energy_noise", *kEffective = "importance_effective";
+                     *kEnergyNoise = "energy_noise", *kEffective = "importance_effective",
+                     *kAverages = "level_averages", *kAveraged = "averaged_steps";
 constexpr std::array<const char*, 4> kQuarterColours = {"#1f5fa8", "#2e8b57", "#d35400", "#c0392b"};
 
 // Levels rise along the batch, so its quarters are the quarters of the noise range.
@@ -42,6 +43,8 @@ void DenoisingObjective::declare(OptionSet& set) {
   set.add("sigma-max", noise_.sigma_max, "highest noise level").range(1e-6, 1e3);
   set.add("sigma", noise_.sigma, "the level, where there is only one").range(1e-6, 1e3);
   set.add("weight-power", noise_.weight_power, "p of the objective's weight sigma^-p").range(0, 4);
+  set.add("weighting", weighting_,
+          "power: sigma^-p; learned: each level by the inverse of a moving average of its error");
   set.add("importance", importance_,
           "weigh each noisy image by how likely its origin is under sigma0, among the batch");
 }
@@ -69,6 +72,10 @@ void DenoisingObjective::begin(const TrainingContext& run) {
   residual_.resize(levels_.size());
   energy_.resize(levels_.size());
   noisy_ = Tensor(run.engine.spec().input(run.options.batch));
+  if (learned_.steps() > 0 && learned_.averages().size() != levels_.size())
+    fail("the file is damaged or belongs to another run",
+         "the training state has averages of {} noise levels, not {}", learned_.averages().size(),
+         levels_.size());
 }
 
 void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, ConstTensorView clean,
@@ -77,7 +84,7 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
   run.observer.on_batch(step, clean, noisy_, levels_);
   const double energy_data = with_energy_of_data ? mean_energy(run, clean) : 0;
 
-  std::vector<float> weights = weights_;
+  std::vector<float> weights = weighting_ == Weighting::learned ? learned_.weights(weights_) : weights_;
   std::optional<double> effective;
   if (importance_ == Importance::batch) {
     const std::vector<double> ratio = importance_weights(clean, noisy_, levels_, run.options.sigma0);
@@ -97,6 +104,25 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
                 {kEnergyData, "energy/data", {energy_data}},
                 {kEnergyNoise, "energy/noise", {mean(energy_)}}};
   if (effective) result.own.push_back({kEffective, "train/importance_effective", {*effective}});
+}
+
+void DenoisingObjective::applied() {
+  if (weighting_ == Weighting::learned) learned_.observe(residual_);
+}
+
+void DenoisingObjective::save(StateWriter& to) const {
+  if (weighting_ != Weighting::learned || learned_.steps() == 0) return;
+  to.tensor(kAverages, {static_cast<int64_t>(levels_.size())}, learned_.averages());
+  to.values[kAveraged] = learned_.steps();
+}
+
+void DenoisingObjective::load(StateReader& from, const network::Spec&) {
+  if (weighting_ != Weighting::learned || !from.values.contains(kAveraged)) return;
+  std::vector<float> averages = from.tensor(kAverages, std::vector<int64_t>{-1});
+  if (std::ranges::any_of(averages, [](float value) { return !(value > 0); }))
+    fail("the file is damaged or belongs to another run",
+         "the training state has an average error that is not positive");
+  learned_.restore(std::move(averages), from.values.at(kAveraged).get<int64_t>());
 }
 
 // The authors' 1e-8 is for a loss 1/sigma0⁴ as large.
@@ -143,6 +169,7 @@ LossPanel DenoisingObjective::loss_panel(const TrainOptions& options) const {
 
 nlohmann::json DenoisingObjective::trained() const {
   nlohmann::json values = {{"noise", to_json(noise_)}};
+  if (weighting_ != Weighting::power) values["weighting"] = to_string(weighting_);
   if (importance_ != Importance::none) values["importance"] = to_string(importance_);
   return values;
 }

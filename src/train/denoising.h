@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "train/importance.h"
+#include "train/learned_weights.h"
 #include "train/objective.h"
 
 namespace mdsm::train {
@@ -25,7 +26,10 @@ class DenoisingObjective : public Objective {
   // under importance weights.
   void gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool with_energy_of_data,
                 StepResult& result) override;
+  void applied() override;
   double adam_epsilon(const TrainOptions& options) const override;
+  void save(StateWriter& to) const override;
+  void load(StateReader& from, const network::Spec& spec) override;
 
   std::string log_line(const StatsRecord& record) const override;
   std::optional<double> flat_loss(const network::Spec& spec) const override;
@@ -40,6 +44,8 @@ class DenoisingObjective : public Objective {
   Levels levels_kind_;
   NoiseOptions noise_;
   Importance importance_ = Importance::none;
+  Weighting weighting_ = Weighting::power;
+  LearnedWeights learned_;
   std::vector<float> levels_, weights_, residual_, energy_;
   Tensor noisy_;
 };

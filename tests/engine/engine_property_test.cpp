@@ -321,18 +321,30 @@ std::vector<TestedEngine> single_engines() {
   return engines;
 }
 
+std::string word(network::Head head) {
+  std::string name = to_string(head);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+std::string name_of_case(const testing::TestParamInfo<Case>& made) {
+  const auto& [engine, network, head, channels] = made.param;
+  return name_of(engine) + "_" + to_string(network) + "_" + word(head) + "_" + std::to_string(channels) +
+         "ch";
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, EngineProperty,
                          testing::Combine(testing::ValuesIn(single_engines()),
                                           testing::Values(network::Network::res6, network::Network::res12,
                                                           network::Network::res18, network::Network::res34),
                                           testing::Values(network::Head::quadratic, network::Head::linear),
                                           testing::Values(int64_t{1}, int64_t{3})),
-                         [](const auto& made) {
-                           return name_of(std::get<0>(made.param)) + "_" +
-                                  to_string(std::get<1>(made.param)) + "_" +
-                                  to_string(std::get<2>(made.param)) + "_" +
-                                  std::to_string(std::get<3>(made.param)) + "ch";
-                         });
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(
+    Unet, EngineProperty,
+    testing::Combine(testing::ValuesIn(single_engines()), testing::Values(network::Network::unet),
+                     testing::Values(network::Head::squared_residual, network::Head::inner_product),
+                     testing::Values(int64_t{1}, int64_t{3})),
+    name_of_case);
 
 }  // namespace
 }  // namespace mdsm::test

@@ -143,6 +143,7 @@ double Reference::energy(const Map& x) const {
 Map Reference::grad_x(const Map& x) const {
   Tape tape;
   forward(x, tape);
+  if (!network::has_energy(graph_.head)) return denoiser_gradient(tape);
   return backward(tape);
 }
 
@@ -150,12 +151,21 @@ Objective Reference::objective(const Map& x, const Map& noisy, double weight, Ve
   Tape tape;
   Objective result;
   result.energy = forward(noisy, tape);
-  const Map g = backward(tape);
+  const bool denoiser = !network::has_energy(graph_.head);
+  const Map g = denoiser ? denoiser_gradient(tape) : backward(tape);
   Map v = g;
   for (size_t k = 0; k < v.v.size(); ++k) {
     const double r = x.v[k] - noisy.v[k] + sigma0_ * sigma0_ * g.v[k];
     result.residual += r * r;
     v.v[k] = 2 * sigma0_ * sigma0_ * weight * r;
+  }
+  if (denoiser) {
+    tape.delta = zeros();
+    tape.delta.back() = padded(v, 0);
+    for (double& value : tape.delta.back().v) value /= -sigma0_ * sigma0_;
+    backward_layers(tape);
+    first_order(tape, gradient);
+    return result;
   }
   result.v_dot_g = dot(v.v, g.v);
   result.energy_dot = tangent(v, tape);
@@ -263,6 +273,7 @@ double Reference::forward(const Map& x, Tape& tape) const {
     }
   }
   const Map &h = tape.x.back(), &y = tape.x.front();
+  if (!network::has_energy(graph_.head)) return 0;
   if (image_head) {
     const Map f = cut(h), image = cut(y);
     double sum = 0;
@@ -305,6 +316,11 @@ Map Reference::backward(Tape& tape) const {
     const double p = dot(a, h.v) + at("ln1.bias")[0], q = dot(c, h.v) + at("ln2.bias")[0];
     for (size_t k = 0; k < h.v.size(); ++k) delta.v[k] = a[k] * q + c[k] * p + 2 * d[k] * h.v[k];
   }
+  backward_layers(tape);
+  return cut(tape.delta.front());
+}
+
+void Reference::backward_layers(Tape& tape) const {
   for (size_t i = graph_.layers.size(); i-- > 0;) {
     const Layer& layer = graph_.layers[i];
     if (!is_pointwise(layer)) {
@@ -315,7 +331,14 @@ Map Reference::backward(Tape& tape) const {
     for (size_t k = 0; k < tape.delta[from].v.size(); ++k)
       tape.delta[from].v[k] += pointwise(layer.kind, tape.x[from].v[k]).slope * tape.delta[i + 1].v[k];
   }
-  return cut(tape.delta.front());
+}
+
+// (y - F) / sigma0², which is no gradient.
+Map Reference::denoiser_gradient(const Tape& tape) const {
+  Map g = cut(tape.x.front());
+  const Map f = cut(tape.x.back());
+  for (size_t k = 0; k < g.v.size(); ++k) g.v[k] = (g.v[k] - f.v[k]) / (sigma0_ * sigma0_);
+  return g;
 }
 
 // The derivative of E by every parameter, from what passes 1 and 2 left behind.

@@ -60,6 +60,8 @@ class Reference {
 
   double forward(const Map& x, Tape& tape) const;
   Map backward(Tape& tape) const;
+  void backward_layers(Tape& tape) const;  // from delta of the last value
+  Map denoiser_gradient(const Tape& tape) const;
   void first_order(const Tape& tape, Vector& gradient) const;
   double tangent(const Map& v, Tape& tape) const;
   void second_backward(Tape& tape, Vector& gradient) const;

@@ -57,7 +57,7 @@ TEST(StateDict, WrittenFilesComeBackForEveryNetwork) {
     for (const Head head : {Head::quadratic, Head::linear}) {
       const Parameters parameters = Parameters::initialised(small_spec(network, head, 3), 5);
       write_state_dict(folder / "x.pt", parameters);
-      const auto imported = parameters_from(read_state_dict(folder / "x.pt"), 0.1, "x.pt");
+      const auto imported = parameters_from(read_state_dict(folder / "x.pt"), {}, "x.pt");
       expect_same(imported, parameters);
       EXPECT_TRUE(imported.skipped.empty());
     }
@@ -76,7 +76,7 @@ TEST(StateDict, BothContainersWithDataParallelNamesAndUnusedEntries) {
   const Parameters parameters = Parameters::initialised(small_spec(), 2);
   const NetworkFile file = pieces(parameters, "module.", true);
   for (const std::string& bytes : {legacy(file), zip_file(folder / "z", file.object, file.storages)}) {
-    const auto imported = parameters_from(read(bytes), 0.1, "file.pt");
+    const auto imported = parameters_from(read(bytes), {}, "file.pt");
     expect_same(imported, parameters);
     EXPECT_EQ(imported.skipped, (std::vector<std::string>{"counter", "rb1.bn1.bias", "rb1.bn1.weight",
                                                           "rb3.bn2.bias", "rb3.bn2.weight"}));
@@ -88,7 +88,7 @@ TEST(StateDict, SizeAndSigmaAreFound) {
   spec.size = 48;
   spec.width = 8;
   const NetworkFile file = pieces(Parameters::initialised(spec, 2));
-  const auto imported = parameters_from(read(legacy(file)), 0.25, "file.pt");
+  const auto imported = parameters_from(read(legacy(file)), {.sigma0 = 0.25}, "file.pt");
   spec.sigma0 = 0.25;
   EXPECT_EQ(imported.parameters.spec(), spec);
 }
@@ -119,7 +119,7 @@ TEST(StateDict, CheckpointsHoldingOneDictOfTensors) {
   file.object = pickle::dict({{"epoch", pickle::number(3)},
                               {"netE", inner},
                               {"optimiser", pickle::dict({{"lr", "G" + std::string(8, '\0')}})}});
-  expect_same(parameters_from(read(legacy(file)), 0.1, "file.pt"), parameters);
+  expect_same(parameters_from(read(legacy(file)), {}, "file.pt"), parameters);
   file.object = pickle::dict({{"netE", inner}, {"netD", inner}});
   EXPECT_ERROR(read(legacy(file)), "holds 2 dicts of tensors");
   file.object = pickle::dict({{"epoch", pickle::number(3)}});
@@ -223,7 +223,7 @@ TEST(StateDict, SaysWhichEntryDoesNotFit) {
   const auto changed = [&](const std::function<void(StateDict&)>& change) {
     StateDict dict = good;
     change(dict);
-    return error_of([&] { parameters_from(dict, 0.1, "file.pt"); });
+    return error_of([&] { parameters_from(dict, {}, "file.pt"); });
   };
   const auto has = [](const std::string& text, const char* part) {
     EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, text);
@@ -245,7 +245,7 @@ TEST(StateDict, SaysWhichEntryDoesNotFit) {
 // Whatever the bytes, the outcome is a dict or an Error: other exceptions and crashes fail the test.
 void survives(const std::string& bytes) {
   try {
-    parameters_from(read(bytes), 0.1, "file.pt");
+    parameters_from(read(bytes), {}, "file.pt");
   } catch (const Error&) {
   }
 }

@@ -19,7 +19,7 @@ except ImportError as error:
     sys.exit(77)
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "../../bench/peers"))
-from network import Energy
+from network import Energy, UnetEnergy
 
 MDSM = sys.argv[1]
 TOLERANCE = 1e-4
@@ -89,12 +89,21 @@ def same_weights(path, net):
 
 def check_network(folder, network, width, channels, size, head, norms):
     torch.manual_seed(1)
-    net = Energy(network, width, channels, size, head, norms)
+    check(folder, Energy(network, width, channels, size, head, norms), network, width, channels, size, head)
+
+
+def check_unet(folder, width, channels, size, head, levels, blocks, activation):
+    torch.manual_seed(1)
+    net = UnetEnergy(width, channels, head, 0.1, levels, blocks, activation)
+    check(folder, net, "unet", width, channels, size, head, "--head", head, "--activation", activation, "--size", size)
+
+
+def check(folder, net, network, width, channels, size, head, *options):
     images = torch.rand(7, channels, size, size)
     worst = (0, 0)
     for path in save_forms(net, folder):
         model, back = path + ".safetensors", path + ".back.pt"
-        printed = run("import", path, model, "--force")
+        printed = run("import", path, model, "--force", *options)
         for word in (network, width, channels, size, head):
             assert str(word) in printed, (word, printed)
         run("export", model, back, "--force")
@@ -140,6 +149,8 @@ def main():
         check_network(folder, "res6", 8, 1, 16, "quadratic", False)
         check_network(folder, "res12", 4, 3, 32, "linear", True)
         check_network(folder, "res6", 12, 3, 24, "linear", True)
+        check_unet(folder, 8, 3, 16, "inner-product", 2, 2, "elu")
+        check_unet(folder, 12, 1, 24, "squared-residual", 4, 1, "silu")
         check_network(folder, "res12", 8, 1, 32, "quadratic", True)
         check_noise(folder)
         check_refusals(folder)

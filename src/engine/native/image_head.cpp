@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/threads.h"
+#include "network/graph.h"
 
 namespace mdsm::engine::native {
 namespace {
@@ -33,6 +34,10 @@ void fill_maps(const ImageHead& h, float* to, const Body& body) {
 }  // namespace
 
 void ImageHead::energy(const float* y, const float* f, std::span<float> energy) const {
+  if (!network::has_energy(kind)) {
+    std::ranges::fill(energy, 0.0f);
+    return;
+  }
   const bool residual = kind == network::Head::squared_residual;
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
@@ -63,6 +68,32 @@ void ImageHead::add_direct(const float* y, const float* f, float* grad_x) const 
       for_values(*this, i, [&](int64_t image, int64_t at, int64_t plain) {
         grad_x[plain] += scale * (residual ? y[image] - f[at] : y[image] - 0.5f * f[at]);
       });
+  });
+}
+
+void ImageHead::denoiser_gradient(const float* y, const float* f, float* grad_x) const {
+  const auto scale = static_cast<float>(1 / (sigma0 * sigma0));
+  parallel_for(n, 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i)
+      for_values(*this, i, [&](int64_t image, int64_t at, int64_t plain) {
+        grad_x[plain] = scale * (y[image] - f[at]);
+      });
+  });
+}
+
+void ImageHead::denoiser_objective(const float* clean, const float* f, std::span<const float> weight,
+                                   std::span<float> residual, float* delta) const {
+  parallel_for(n, 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      std::fill_n(delta + i * map.blocks() * map.plane(), map.blocks() * map.plane(), 0.0f);
+      double sum = 0;
+      for_values(*this, i, [&](int64_t, int64_t at, int64_t plain) {
+        const float r = clean[plain] - 0.5f - f[at];
+        sum += static_cast<double>(r) * r;
+        delta[at] = -2 * weight[static_cast<size_t>(i)] * r;
+      });
+      residual[static_cast<size_t>(i)] = static_cast<float>(sum);
+    }
   });
 }
 

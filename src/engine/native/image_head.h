@@ -2,6 +2,7 @@
 // (docs/design/unet.md):
 //   squared residual  E = ‖y - F‖² / (2 sigma0²)
 //   inner product     E = (‖y‖² - ⟨y, F⟩) / (2 sigma0²)
+//   denoiser          no energy: the denoised image is 1/2 + F, and grad_x = (y - F) / sigma0²
 // Images lie with a border of zeros around them, as the first convolution reads them; F, delta and gamma are
 // feature maps. Pixels beyond the image, which only fill it up to a size the network takes, count for
 // nothing.
@@ -29,6 +30,11 @@ struct ImageHead {
   void delta(const float* y, const float* f, std::span<const float> weight, float* delta) const;
   // Adds the part of dE/dx that does not go through F; grad_x: (n,C,height,width).
   void add_direct(const float* y, const float* f, float* grad_x) const;
+  // Of a denoiser: grad_x, which is all direct.
+  void denoiser_gradient(const float* y, const float* f, float* grad_x) const;
+  // Of a denoiser: ‖clean - 1/2 - F‖² of each image, and its derivative by F times the image's weight.
+  void denoiser_objective(const float* clean, const float* f, std::span<const float> weight,
+                          std::span<float> residual, float* delta) const;
   // gamma = dEdot/dF along v.
   void second_order(const float* v, const float* fdot, float* gamma) const;
 };

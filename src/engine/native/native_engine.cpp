@@ -30,6 +30,12 @@ int64_t training_piece(const NativeNetwork& network, Mode mode, int64_t n) {
   return n;
 }
 
+// Which passes the gradient by x and the denoising objective take: those of a denoiser are plain.
+Mode gradient_mode(network::Head head) { return network::has_energy(head) ? Mode::gradient : Mode::energy; }
+Mode objective_mode(network::Head head) {
+  return network::has_energy(head) ? Mode::training : Mode::parameters;
+}
+
 class NativeEngine : public TrainableEnergy {
  public:
   NativeEngine(const network::Parameters& parameters, Arithmetic arithmetic)
@@ -95,7 +101,7 @@ class NativeEngine : public TrainableEnergy {
 
   void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override {
     for_pieces(x.shape.n, kPiece, [&](int64_t first, int64_t count) {
-      plan(Mode::gradient, count)
+      plan(gradient_mode(spec().head), count)
           .gradient(packed_, arena_.data(), x.images(first, count).data, energy.subspan(first, count),
                     grad_x.images(first, count).data);
     });
@@ -103,13 +109,13 @@ class NativeEngine : public TrainableEnergy {
 
   void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                                std::span<float> residual, std::span<float> energy) override {
-    for_pieces(
-        x.shape.n, piece_of(objective_piece_, Mode::training, x.shape.n), [&](int64_t first, int64_t count) {
-          plan(Mode::training, count)
-              .objective(packed_, arena_.data(), x.images(first, count).data, noisy.images(first, count).data,
-                         weight.subspan(first, count), residual.subspan(first, count),
-                         energy.subspan(first, count), gradient_.span());
-        });
+    const Mode mode = objective_mode(spec().head);
+    for_pieces(x.shape.n, piece_of(objective_piece_, mode, x.shape.n), [&](int64_t first, int64_t count) {
+      plan(mode, count)
+          .objective(packed_, arena_.data(), x.images(first, count).data, noisy.images(first, count).data,
+                     weight.subspan(first, count), residual.subspan(first, count),
+                     energy.subspan(first, count), gradient_.span());
+    });
   }
 
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
@@ -217,12 +223,13 @@ MemoryNeed native_memory(const network::Spec& spec, int64_t n) {
     return sizeof(float) * static_cast<size_t>(native::Plan(network, mode, batch).arena_count());
   };
   const int64_t piece = std::min(n, native::kPiece);
-  const int64_t training = native::training_piece(network, native::Mode::training, n);
+  const native::Mode objective = native::objective_mode(spec.head);
+  const int64_t training = native::training_piece(network, objective, n);
   // Weights, their average, two moments, the gradient; then Winograd's transforms for both directions, four
   // times the size each, and orders of the direct convolutions.
   const size_t parameters = sizeof(float) * static_cast<size_t>(network::parameter_count(spec)) * 16;
-  return {parameters, bytes(native::Mode::energy, piece), bytes(native::Mode::gradient, piece),
-          bytes(native::Mode::training, training)};
+  return {parameters, bytes(native::Mode::energy, piece), bytes(native::gradient_mode(spec.head), piece),
+          bytes(objective, training)};
 }
 
 }  // namespace mdsm::engine

@@ -254,13 +254,16 @@ void Plan::run_head(const Instruction& one, Call& call) {
   const ProfileScope scope("head", one.pass, (second ? 4 : 1) * head_flop());
   const float *const h = at(one.src, call), *const hdot = at(one.other, call), *const y = call.arena + x_at_;
   float* const to = at(one.dst, call);
-  const bool image = network::is_image_head(net_.fusion.graph.head);
+  const bool image = network::is_image_head(net_.fusion.graph.head),
+             denoiser = !network::has_energy(net_.fusion.graph.head);
   switch (one.kind) {
     case Kind::head_energy:
+      if (denoiser && call.grad_x) image_head().denoiser_gradient(y, h, call.grad_x);
       return image ? image_head().energy(y, h, call.energy) : call.weights.head->energy(h, call.energy);
     case Kind::head_delta:
       return image ? image_head().delta(y, h, {}, to) : call.weights.head->delta(h, n_, to);
     case Kind::head_first_order:
+      if (denoiser) return image_head().denoiser_objective(call.clean, h, call.weight, call.residual, to);
       return image ? image_head().delta(y, h, call.weight, to)
                    : call.weights.head->first_order(h, call.weight, to, call.gradient);
     default:

@@ -41,6 +41,8 @@ class Plan {
   void energy(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy);
   void gradient(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy,
                 float* grad_x);
+  // Of a denoiser (network::has_energy) `gradient` wants a plan of mode energy and `objective` one of mode
+  // parameters: there is nothing to differentiate twice.
   // Adds d/dtheta sum_n weight_n ‖clean - noisy + sigma0² grad_x(noisy)‖² to the flat gradient.
   void objective(NetworkWeights& weights, float* arena, const float* clean, const float* noisy,
                  std::span<const float> weight, std::span<float> residual, std::span<float> energy,

@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -64,6 +65,11 @@ class TorchEngine : public TrainableEnergy {
 
   void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override {
     run([&] {
+      if (!network::has_energy(spec().head)) {
+        const torch::NoGradGuard guard;
+        std::ranges::fill(energy, 0.0f);
+        return to_host(network_.denoiser_gradient(images(x)), grad_x.values());
+      }
       const torch::Tensor input = images(x).detach().requires_grad_(true);
       const torch::Tensor e = network_.energy(input);
       to_host(TorchNetwork::input_gradient(e, input, false), grad_x.values());

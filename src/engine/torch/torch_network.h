@@ -31,7 +31,8 @@ class TorchNetwork {
   // x: (N,C,H,W), gives (N)
   torch::Tensor energy(const torch::Tensor& x) const {
     if (!network::is_image_head(spec_.head)) return head(walk(x).flatten(1));
-    const torch::Tensor y = x - 0.5, f = walk(filled_up(y)).narrow(2, 0, y.size(2)).narrow(3, 0, y.size(3));
+    if (!network::has_energy(spec_.head)) return torch::zeros({x.size(0)}, x.options());
+    const torch::Tensor y = x - 0.5, f = image_result(y);
     const torch::Tensor e = spec_.head == network::Head::squared_residual ? (y - f).square() : y * (y - f);
     return e.sum({1, 2, 3}) / (2 * spec_.sigma0 * spec_.sigma0);
   }
@@ -43,6 +44,11 @@ class TorchNetwork {
     return torch::autograd::grad({energy.sum()}, {x}, {}, create_graph, create_graph)[0];
   }
 
+  // The same of a denoiser, which is the gradient of nothing.
+  torch::Tensor denoiser_gradient(const torch::Tensor& x) const {
+    return (x - 0.5 - image_result(x - 0.5)) / (spec_.sigma0 * spec_.sigma0);
+  }
+
   struct Objective {
     torch::Tensor residual, energy;        // (N); the residual is that of the denoising objective alone
     std::vector<torch::Tensor> gradients;  // by leaf; undefined where the objective does not depend on it
@@ -52,7 +58,8 @@ class TorchNetwork {
   Objective objective(const torch::Tensor& x, const torch::Tensor& noisy, const torch::Tensor& weight) const {
     const torch::Tensor input = noisy.detach().requires_grad_(true);
     const torch::Tensor e = energy(input);
-    const torch::Tensor grad_x = input_gradient(e, input, true);
+    const torch::Tensor grad_x =
+        network::has_energy(spec_.head) ? input_gradient(e, input, true) : denoiser_gradient(input);
     const torch::Tensor residual = (x - noisy + spec_.sigma0 * spec_.sigma0 * grad_x).square().sum({1, 2, 3});
     auto gradients =
         torch::autograd::grad({(weight * residual).sum()}, leaves_, {}, c10::nullopt, false, true);
@@ -68,6 +75,11 @@ class TorchNetwork {
 
  private:
   const torch::Tensor& at(const std::string& name) const { return by_name_.at(name); }
+
+  // F(y) of a head that compares it with the image.
+  torch::Tensor image_result(const torch::Tensor& y) const {
+    return walk(filled_up(y)).narrow(2, 0, y.size(2)).narrow(3, 0, y.size(3));
+  }
 
   // The last value of the list of layers.
   torch::Tensor walk(const torch::Tensor& image) const {

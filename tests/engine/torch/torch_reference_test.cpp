@@ -39,7 +39,9 @@ TEST_P(TorchReferenceTest, EveryParameterAgreesInDoublePrecision) {
       torch::from_blob(const_cast<float*>(batch.weight.data()), {kImages}).to(torch::kFloat64);
   const torch::Tensor noisy = to_double(batch.noisy).requires_grad_(true);
   const torch::Tensor grad_x =
-      engine::TorchNetwork::input_gradient(net.energy(noisy), noisy, false).contiguous();
+      (network::has_energy(head) ? engine::TorchNetwork::input_gradient(net.energy(noisy), noisy, false)
+                                 : net.denoiser_gradient(noisy).detach())
+          .contiguous();
   const auto torch_result = net.objective(to_double(batch.x), noisy.detach(), weight);
 
   const Reference reference(spec, parameters.values());
@@ -76,6 +78,12 @@ INSTANTIATE_TEST_SUITE_P(Networks, TorchReferenceTest,
                                   to_string(std::get<1>(made.param)) + "_" +
                                   std::to_string(std::get<2>(made.param)) + "ch";
                          });
+INSTANTIATE_TEST_SUITE_P(Unet, TorchReferenceTest,
+                         testing::Combine(testing::Values(network::Network::unet),
+                                          testing::Values(network::Head::squared_residual,
+                                                          network::Head::inner_product,
+                                                          network::Head::denoiser),
+                                          testing::Values(int64_t{1}, int64_t{3})));
 
 }  // namespace
 }  // namespace mdsm::test

@@ -1,0 +1,86 @@
+// The network as a plain denoiser: no energy, a score that is no gradient, and training by one backward pass.
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "engine/registry/registry.h"
+#include "engine/support.h"
+
+namespace mdsm::test {
+namespace {
+
+using engine::EngineKind;
+
+class Denoiser : public testing::TestWithParam<EngineKind> {
+ protected:
+  static constexpr int64_t kImages = 3;
+
+  Denoiser()
+      : parameters_(lively_parameters(spec_, 5)),
+        engine_(engine::make_engine({GetParam()}, parameters_)),
+        reference_(spec_, parameters_.values()),
+        batch_(spec_, kImages) {}
+
+  network::Spec spec_ = small_spec(network::Network::unet, network::Head::denoiser, 3, 12);
+  network::Parameters parameters_;
+  std::unique_ptr<engine::TrainableEnergy> engine_;
+  Reference reference_;
+  Batch batch_;
+  std::vector<float> energy_ = std::vector<float>(kImages, 1.0f), residual_ = energy_;
+};
+
+TEST_P(Denoiser, ScoreAndTrainingGradientAgreeWithTheReference) {
+  Tensor grad_x(batch_.noisy.shape());
+  engine_->energy_and_gradient(batch_.noisy, energy_, grad_x);
+  EXPECT_EQ(energy_, std::vector<float>(kImages, 0.0f));
+  engine_->zero_gradient();
+  engine_->objective_gradient(batch_.x, batch_.noisy, batch_.weight, residual_, energy_);
+  std::vector<float> gradient(parameters_.values().size());
+  engine_->read(engine::StateVector::gradient, gradient);
+  Vector wanted(gradient.size());
+  for (int64_t i = 0; i < kImages; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const Map noisy = map_of(batch_.noisy, i);
+    EXPECT_LT(relative_error(grad_x.view().image(i), reference_.grad_x(noisy).v), 1e-4);
+    const double residual =
+        reference_.objective(map_of(batch_.x, i), noisy, static_cast<double>(batch_.weight[at]), wanted)
+            .residual;
+    EXPECT_NEAR(residual_[at], residual, 1e-4 * residual);
+  }
+  EXPECT_LT(relative_error(gradient, wanted), 1e-4);
+}
+
+// The reference itself, by differences.
+TEST_P(Denoiser, TrainingGradientIsTheSlopeOfTheObjective) {
+  const Map x = map_of(batch_.x, 0), noisy = map_of(batch_.noisy, 0);
+  Vector gradient(reference_.parameters().size()), unused = gradient;
+  reference_.objective(x, noisy, 0.3, gradient);
+  constexpr double kStep = 1e-5;
+  for (const network::ParameterInfo& info : reference_.layout()) {
+    double& value = reference_.parameters()[static_cast<size_t>(info.offset + info.count / 2)];
+    const double centre = value, found = gradient[static_cast<size_t>(info.offset + info.count / 2)];
+    const auto loss = [&](double at) {
+      value = at;
+      return 0.3 * reference_.objective(x, noisy, 0.3, unused).residual;
+    };
+    EXPECT_NEAR(found, (loss(centre + kStep) - loss(centre - kStep)) / (2 * kStep), 1e-6 * norm(gradient))
+        << info.name;
+    value = centre;
+  }
+}
+
+TEST_P(Denoiser, WhatNeedsAnEnergySaysSo) {
+  EXPECT_FALSE(engine_->has_energy());
+  try {
+    engine_->energy_gradient(batch_.x, batch_.weight, energy_);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(),
+              "maximum likelihood needs an energy, and this model is a denoiser without one");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, Denoiser, testing::ValuesIn(engine::available_engines()),
+                         [](const auto& made) { return std::string(to_string(made.param)); });
+
+}  // namespace
+}  // namespace mdsm::test

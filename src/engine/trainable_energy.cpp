@@ -1,5 +1,7 @@
 #include "engine/trainable_energy.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace mdsm::engine {
@@ -30,6 +32,17 @@ void TrainableEnergy::energy_gradient(ConstTensorView x, std::span<const float> 
   if (find_non_finite(weight) >= 0)
     fail("this is a bug in the caller", "a weight of an energy is not finite");
   energy_gradient_impl(x, weight, energy);
+}
+
+void TrainableEnergy::set_window(const Window& w) {
+  const Shape& image = image_shape();
+  if (!spec_.any_size())
+    fail("this is a bug in the caller", "the energy of {} is no sum over pixels", to_string(spec_.network));
+  if (std::min({w.top, w.left, w.height - 1, w.width - 1}) < 0 || w.top + w.height > image.h ||
+      w.left + w.width > image.w)
+    fail("this is a bug in the caller", "a window of {}x{} pixels at {},{} in an image of {}x{}", w.width,
+         w.height, w.left, w.top, image.w, image.h);
+  set_window_impl(w);
 }
 
 void TrainableEnergy::read(StateVector which, std::span<float> out) const {

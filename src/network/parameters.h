@@ -16,6 +16,8 @@ class Parameters {
   // PyTorch's default initialisation: every value uniform in ±1/sqrt(fan_in) of its layer, but for layers
   // that start at zero.
   static Parameters initialised(const Spec& spec, uint64_t seed);
+  // The same weights for images of another size; only where the network takes any (Spec::any_size).
+  Parameters at_size(int64_t height, int64_t width) const;
 
   const Spec& spec() const { return spec_; }
   const std::vector<ParameterInfo>& layout() const { return layout_; }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/trainable_energy.h"
 #include "network/graph.h"
 
 namespace mdsm::engine {
@@ -20,7 +21,7 @@ class TorchNetwork {
   // flat: (parameters) in parameter_layout() order. The leaves are views on its memory, so a change of flat
   // in place is a change of the network.
   TorchNetwork(const network::Spec& spec, const torch::Tensor& flat)
-      : spec_(spec), graph_(network::make_graph(spec)) {
+      : spec_(spec), graph_(network::make_graph(spec)), window_{0, 0, spec.input(1).h, spec.input(1).w} {
     for (const network::ParameterInfo& info : network::parameter_layout(spec)) {
       leaves_.push_back(
           flat.narrow(0, info.offset, info.count).view(info.shape).detach().requires_grad_(true));
@@ -28,12 +29,15 @@ class TorchNetwork {
     }
   }
 
+  void set_window(const Window& window) { window_ = window; }
+
   // x: (N,C,H,W), gives (N)
   torch::Tensor energy(const torch::Tensor& x) const {
     if (!network::is_image_head(spec_.head)) return head(walk(x).flatten(1));
     const torch::Tensor y = x - 0.5, f = walk(filled_up(y)).narrow(2, 0, y.size(2)).narrow(3, 0, y.size(3));
     const torch::Tensor e = spec_.head == network::Head::squared_residual ? (y - f).square() : y * (y - f);
-    return e.sum({1, 2, 3}) / (2 * spec_.sigma0 * spec_.sigma0);
+    const auto& [top, left, height, width] = window_;
+    return e.narrow(2, top, height).narrow(3, left, width).sum({1, 2, 3}) / (2 * spec_.sigma0 * spec_.sigma0);
   }
 
   // grad_x: (N,C,H,W) = dE/dx of every image. x must require a gradient. With create_graph the result can be
@@ -116,6 +120,7 @@ class TorchNetwork {
 
   network::Spec spec_;
   network::Graph graph_;
+  Window window_;  // pixels that count, of an image head
   std::vector<torch::Tensor> leaves_;
   std::unordered_map<std::string, torch::Tensor> by_name_;
 };

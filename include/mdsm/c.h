@@ -38,10 +38,13 @@ const char* mdsm_version(void);     /* of the library, "0.1.0" */
 void mdsm_set_threads(int threads); /* 0 = all; for the whole process */
 
 /* name: a model that comes with mdsm ("fashion-mnist"), a model file, or a run folder. settings: engine,
- * device, batch. */
+ * device, batch, tile. */
 mdsm_status mdsm_model_load(const char* name, mdsm_settings settings, mdsm_model** model);
 void mdsm_model_free(mdsm_model* model); /* NULL is fine */
 mdsm_shape mdsm_model_shape(const mdsm_model* model);
+/* Models of --net unet take images of any size: sets the shape of the images of all calls from now on. Of
+ * other models MDSM_USAGE, unless it is the size they have. */
+mdsm_status mdsm_model_set_size(mdsm_model* model, int64_t height, int64_t width);
 double mdsm_model_sigma0(const mdsm_model* model); /* x - sigma0^2 dE/dx is the denoised image */
 
 /* energy: n values, gradient: n images, +dE/dx; either may be NULL. */
@@ -55,7 +58,10 @@ mdsm_status mdsm_denoise(mdsm_model* model, const float* images, int64_t n, floa
 mdsm_status mdsm_inpaint(mdsm_model* model, const float* images, const uint8_t* known, const uint64_t* seeds,
                          int64_t n, mdsm_settings settings, mdsm_progress progress, void* user, float* out);
 
-/* A PNG or JPEG file resized or padded for the model: one image of its shape. */
+/* Of a PNG or JPEG file. */
+mdsm_status mdsm_picture_shape(const char* path, mdsm_shape* shape);
+/* A PNG or JPEG file as one image of the model's shape: resized or padded for a model of one size; for one of
+ * any size it must have the size that is set. */
 mdsm_status mdsm_read_picture(const mdsm_model* model, const char* path, float* image);
 mdsm_status mdsm_write_png(const char* path, const float* image, mdsm_shape shape);
 

@@ -36,6 +36,9 @@ class EnergyModel {
   void energy_and_gradient(ConstTensorView x, std::span<float> energy, TensorView grad_x);
 
  protected:
+  // Whether it computes images of this shape (n = 1), besides its own.
+  virtual bool takes(const Shape& image) const { return image == image_; }
+  void set_image_shape(const Shape& image) { image_ = image.with_n(1); }
   void check_images(ConstTensorView x, const char* what) const;
   static void check_count(size_t count, int64_t wanted, const char* what);
 

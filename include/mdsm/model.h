@@ -24,6 +24,7 @@ struct ModelOptions {
   std::string engine = "native";  // or torch, check
   std::string device = "cpu";     // of torch: cuda, cuda:1
   int64_t batch = 64;             // images computed at a time; makes no difference to the result
+  int64_t tile = 0;  // unet: side of the tiles that larger images are computed in; 0 = from the memory
 };
 
 struct DrawOptions {
@@ -49,6 +50,14 @@ class Model final : public EnergyModel {
   explicit Model(const std::string& name, const ModelOptions& options = {});
   ~Model() override;
 
+  // Whether images may have any height and width (networks of --net unet): energies, denoise() and inpaint()
+  // then take them as they are, large ones in tiles. Other models take images of image_shape() alone.
+  bool any_size() const;
+  // Such models: the image_shape() from now on, of the images that sample() draws.
+  void set_size(int64_t height, int64_t width);
+
+  bool has_energy() const override;
+
   // One image for each seed. A seed always gives the same image, whatever else is drawn with it.
   Samples sample(std::span<const uint64_t> seeds, const DrawOptions& options = {});
   // Removes noise of any strength; nobody tells the model how much there is.
@@ -58,7 +67,8 @@ class Model final : public EnergyModel {
   Samples inpaint(ConstTensorView images, std::span<const uint8_t> known, std::span<const uint64_t> seeds,
                   const DrawOptions& options = {});
 
-  // A picture (1,C,H,W) of another size or other colours, resized or padded for the model as commands do it.
+  // A picture (1,C,H,W) in the model's colours; resized or padded for a model of one size as commands do it,
+  // as it is for one of any_size().
   Tensor fit(ConstTensorView picture) const;
   // What the model file says: network, training, defaults for sampling; JSON text.
   std::string info() const;
@@ -66,6 +76,7 @@ class Model final : public EnergyModel {
  private:
   struct Parts;
   explicit Model(std::unique_ptr<Parts> parts);
+  bool takes(const Shape& image) const override;
   void energy_impl(ConstTensorView x, std::span<float> energy) override;
   void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override;
 

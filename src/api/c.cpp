@@ -70,6 +70,7 @@ ModelOptions model_options(mdsm_settings list) {
   set.add("engine", options.engine, "").choices({"native", "torch", "check"});
   set.add("device", options.device, "");
   set.add("batch", options.batch, "").range(1, 1e6);
+  set.add("tile", options.tile, "").range(0, 65536);
   api::apply(set, settings_of(list));
   return options;
 }
@@ -144,6 +145,10 @@ mdsm_shape mdsm_model_shape(const mdsm_model* model) {
   return {shape.c, shape.h, shape.w};
 }
 
+mdsm_status mdsm_model_set_size(mdsm_model* model, int64_t height, int64_t width) {
+  return guarded([&] { needed(model, "model")->model.set_size(height, width); });
+}
+
 double mdsm_model_sigma0(const mdsm_model* model) { return model ? model->model.sigma0() : 0; }
 
 mdsm_status mdsm_energy(mdsm_model* model, const float* images, int64_t n, float* energy, float* gradient) {
@@ -193,9 +198,21 @@ mdsm_status mdsm_inpaint(mdsm_model* model, const float* images, const uint8_t* 
   });
 }
 
+mdsm_status mdsm_picture_shape(const char* path, mdsm_shape* shape) {
+  return guarded([&] {
+    const Shape found = read_picture(needed(path, "path")).shape();
+    *needed(shape, "shape") = {found.c, found.h, found.w};
+  });
+}
+
 mdsm_status mdsm_read_picture(const mdsm_model* model, const char* path, float* image) {
   return guarded([&] {
     const Tensor fitted = needed(model, "model")->model.fit(read_picture(needed(path, "path")));
+    const Shape& wanted = model->model.image_shape();
+    if (fitted.shape() != wanted)
+      fail_usage("mdsm_picture_shape() tells it, mdsm_model_set_size() sets it",
+                 "{} has {}x{} pixels, the model is set to {}x{}", path, fitted.shape().w, fitted.shape().h,
+                 wanted.w, wanted.h);
     std::ranges::copy(fitted.values(), needed(image, "image"));
   });
 }

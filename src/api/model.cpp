@@ -91,21 +91,26 @@ image::Mask part_of(const image::Mask& mask, int64_t first, int64_t count) {
 struct Model::Parts {
   app::ModelUse use;
   network::Model model;
-  std::unique_ptr<EnergyModel> engine;
+  std::unique_ptr<EnergyModel> engine;  // for images of the shape that came last
 
   Parts(const std::string& name, const ModelOptions& options)
       : use{name,
             {from_name<engine::EngineKind>(options.engine, "engine"), options.device},
             thread_count(),
-            options.batch},
+            checked(options.batch),
+            options.tile},
         model(use.load()),
-        engine(use.make(model, checked(options.batch))) {}
+        engine(use.make(model, batch(spec().input(1)))) {}
 
+  EnergyModel& at(const Shape& images) {
+    if (engine->image_shape() != images.with_n(1)) engine = use.make(model, batch(images), images.with_n(1));
+    return *engine;
+  }
   static int64_t checked(int64_t batch) {
     if (batch < 1 || batch > 1000000) fail_usage("use 1 to 1000000", "a batch of {} images", batch);
     return batch;
   }
-  int64_t batch() const { return use.batch; }
+  int64_t batch(const Shape& image) const { return app::batch_of(image, use.batch); }
   const network::Spec& spec() const { return model.parameters.spec(); }
 };
 
@@ -115,25 +120,40 @@ Model::Model(std::unique_ptr<Parts> parts)
     : EnergyModel(parts->engine->image_shape(), parts->engine->sigma0()), parts_(std::move(parts)) {}
 Model::~Model() = default;
 
+bool Model::has_energy() const { return parts_->engine->has_energy(); }
+bool Model::any_size() const { return parts_->spec().any_size(); }
+
+void Model::set_size(int64_t height, int64_t width) {
+  set_image_shape(parts_->model.parameters.at_size(height, width).spec().input(1));
+}
+
+bool Model::takes(const Shape& image) const {
+  return any_size() ? image.c == image_shape().c && image.count() > 0 : image == image_shape();
+}
+
 void Model::energy_impl(ConstTensorView x, std::span<float> energy) {
-  for (int64_t first = 0; first < x.shape.n; first += parts_->batch()) {
-    const int64_t count = std::min(parts_->batch(), x.shape.n - first);
-    parts_->engine->energy(x.images(first, count),
-                           energy.subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
+  EnergyModel& engine = parts_->at(x.shape);
+  const int64_t batch = parts_->batch(x.shape);
+  for (int64_t first = 0; first < x.shape.n; first += batch) {
+    const int64_t count = std::min(batch, x.shape.n - first);
+    engine.energy(x.images(first, count),
+                  energy.subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
   }
 }
 
 void Model::energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) {
-  for (int64_t first = 0; first < x.shape.n; first += parts_->batch()) {
-    const int64_t count = std::min(parts_->batch(), x.shape.n - first);
-    parts_->engine->energy_and_gradient(
-        x.images(first, count), energy.subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
-        grad_x.images(first, count));
+  EnergyModel& engine = parts_->at(x.shape);
+  const int64_t batch = parts_->batch(x.shape);
+  for (int64_t first = 0; first < x.shape.n; first += batch) {
+    const int64_t count = std::min(batch, x.shape.n - first);
+    engine.energy_and_gradient(x.images(first, count),
+                               energy.subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
+                               grad_x.images(first, count));
   }
 }
 
 Samples Model::sample(std::span<const uint64_t> seeds, const DrawOptions& options) {
-  return clamped(draw(*this, parts_->model.info, seeds, parts_->batch(), options));
+  return clamped(draw(*this, parts_->model.info, seeds, parts_->batch(image_shape()), options));
 }
 
 Denoised Model::denoise(ConstTensorView images) {
@@ -144,7 +164,7 @@ Denoised Model::denoise(ConstTensorView images) {
 
 Samples Model::inpaint(ConstTensorView images, std::span<const uint8_t> known,
                        std::span<const uint64_t> seeds, const DrawOptions& options) {
-  if (images.shape != this->images(images.shape.n))
+  if (!takes(images.shape.with_n(1)))
     fail_usage("fit() makes a picture fit", "images have shape {}, the model takes {}", images.shape.text(),
                this->images(images.shape.n).text());
   if (seeds.size() != static_cast<size_t>(images.shape.n))
@@ -155,11 +175,12 @@ Samples Model::inpaint(ConstTensorView images, std::span<const uint8_t> known,
   sampler.declare(set, {"fast", "annealed"});
   api::apply(set, options.settings);
   const app::PictureSampling sampling = app::chosen_sampling(sampler, set)(parts_->model);
-  return clamped(
-      in_batches(*this, seeds, parts_->batch(), options.progress, [&](const sample::Run& run, int64_t first) {
-        const auto count = static_cast<int64_t>(run.seeds.size());
-        return sampling.inpaint(run, images.images(first, count), part_of(mask, first, count));
-      }));
+  return clamped(in_batches(parts_->at(images.shape), seeds, parts_->batch(images.shape), options.progress,
+                            [&](const sample::Run& run, int64_t first) {
+                              const auto count = static_cast<int64_t>(run.seeds.size());
+                              return sampling.inpaint(run, images.images(first, count),
+                                                      part_of(mask, first, count));
+                            }));
 }
 
 Tensor Model::fit(ConstTensorView picture) const {
@@ -170,8 +191,9 @@ Tensor Model::fit(ConstTensorView picture) const {
   data::DataOptions options;
   if (picture.shape.c != image_shape().c)
     options.colour = image_shape().c == 1 ? data::Colour::grey : data::Colour::rgb;
-  const data::Fitting fitting(picture.shape, image_shape(), options, "the picture");
-  Tensor out(image_shape());
+  const data::Fitting fitting(picture.shape, image_shape(), options, "the picture",
+                              any_size() ? data::Sizes::any : data::Sizes::own);
+  Tensor out(fitting.shape());
   std::ranges::copy(fitting.fit(given), out.data());
   return out;
 }

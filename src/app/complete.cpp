@@ -13,8 +13,7 @@ using nlohmann::json;
 struct Case {
   image::Mask mask;  // at the picture's size
   data::Fitting fitting;
-  std::vector<float> seen;  // (C,H,W) at the network's size, made without the missing pixels
-  image::Mask known;        // at the network's size
+  image::Mask known;  // as the network sees it
 };
 
 class Completion {
@@ -24,60 +23,81 @@ class Completion {
         missing_(options.missing),
         model_(options.pictures.use.load()),
         sampling_(options.sampling ? options.sampling(model_) : PictureSampling{}),
-        network_(model_.parameters.spec().input(1)),
+        engine_(options.pictures.use, model_),
         work_(options.command, options.pictures, options.seed) {}
   CompleteResult run(const std::atomic<bool>& stop);
 
  private:
   Case make_case(int64_t picture) const;
-  sample::Samples draw(engine::EnergyModel& engine, int64_t first, int64_t count,
-                       const sample::Observer& observer, const std::atomic<bool>& stop) const;
+  Tensor seen(int64_t picture) const;
+  Tensor truth(int64_t picture) const;
+  sample::Samples draw(int64_t first, int64_t count, const sample::Observer& observer,
+                       const std::atomic<bool>& stop);
   void keep(const sample::Samples& drawn, int64_t first, const json& how);
   image::Image put_back(int64_t picture, std::span<const float> result) const;
-  void write_figure(const json& how) const;
-  CompletedPicture compared(int64_t picture) const;
+  void show(int64_t picture, int64_t column, ConstTensorView one);
+  void write_figure(const json& how);
   json parameters() const;
 
   int64_t n() const { return options_.completions; }
+  int64_t shown() const { return std::min(work_.count(), kMaxInFigure); }
   uint64_t seed_of(int64_t version) const { return static_cast<uint64_t>(options_.seed + version); }
   const Case& of(int64_t picture) const { return cases_[static_cast<size_t>(picture)]; }
+  const Shape& shape(int64_t picture) const { return of(picture).fitting.shape(); }
 
   const CompleteOptions& options_;
   MissingPixels missing_;
   network::Model model_;
   PictureSampling sampling_;
-  Shape network_;
+  PictureEngine engine_;
   PictureWork work_;
   std::vector<Case> cases_;
-  Tensor results_;  // (pictures x completions, C,H,W)
+  std::vector<image::Image> figure_;  // n() + 2 columns
+  std::vector<CompletedPicture> completed_;
   int64_t evaluations_ = 0;
 };
 
 Case Completion::make_case(int64_t i) const {
   const std::string& label = work_.label(i);
-  image::Picture picture = work_.read(i);
-  data::Fitting fitting(picture.shape, network_, work_.fit_options(), label);
-  image::Mask mask = missing_.mask(picture.shape, seed_of(0), static_cast<uint64_t>(i), label);
+  const Shape picture = work_.read(i).shape;
+  data::Fitting fitting = work_.fitting(i, picture, model_.parameters.spec());
+  image::Mask mask = missing_.mask(picture, seed_of(0), static_cast<uint64_t>(i), label);
   if (!fitting.covers(mask))
     fail_usage("crop less, or not at all", "{}: missing pixels lie outside the cropped part", label);
-  image::blacken(picture, mask);
-  std::vector<float> seen = fitting.fit(picture);
   image::Mask known = fitting.fit(mask);
-  return {std::move(mask), std::move(fitting), std::move(seen), std::move(known)};
+  return {std::move(mask), std::move(fitting), std::move(known)};
+}
+
+// The picture as the network sees it, made without the missing pixels.
+Tensor Completion::seen(int64_t i) const {
+  image::Picture picture = work_.read(i);
+  image::blacken(picture, of(i).mask);
+  Tensor out(shape(i));
+  std::ranges::copy(of(i).fitting.fit(picture), out.data());
+  return out;
+}
+
+Tensor Completion::truth(int64_t i) const {
+  Tensor out(shape(i));
+  std::ranges::copy(of(i).fitting.fit(work_.read(i)), out.data());
+  return out;
 }
 
 // Completions are numbered picture by picture.
-sample::Samples Completion::draw(engine::EnergyModel& engine, int64_t first, int64_t count,
-                                 const sample::Observer& observer, const std::atomic<bool>& stop) const {
-  Tensor images(network_.with_n(count));
-  image::Mask mask{{count, 1, network_.h, network_.w}, {}};
+sample::Samples Completion::draw(int64_t first, int64_t count, const sample::Observer& observer,
+                                 const std::atomic<bool>& stop) {
+  const Shape& image = shape(first / n());
+  Tensor images(image.with_n(count));
+  image::Mask mask{{count, 1, image.h, image.w}, {}};
   std::vector<uint64_t> seeds;
   for (int64_t k = 0; k < count; ++k) {
-    const Case& one = of((first + k) / n());
-    std::ranges::copy(one.seen, images.view().image(k).begin());
-    mask.known.insert(mask.known.end(), one.known.known.begin(), one.known.known.end());
+    const int64_t picture = (first + k) / n();
+    std::ranges::copy(seen(picture).values(), images.view().image(k).begin());
+    const auto& known = of(picture).known.known;
+    mask.known.insert(mask.known.end(), known.begin(), known.end());
     seeds.push_back(seed_of((first + k) % n()));
   }
+  engine::EnergyModel& engine = engine_.at(image, count);
   return sampling_.inpaint({.model = engine, .seeds = seeds, .observer = observer, .stop = &stop}, images,
                            mask);
 }
@@ -95,41 +115,36 @@ image::Image Completion::put_back(int64_t picture, std::span<const float> result
   return out;
 }
 
-void Completion::keep(const sample::Samples& drawn, int64_t first, const json& how) {
-  const int64_t count = drawn.x.shape().n;
-  std::ranges::transform(drawn.x.values(), results_.view().images(first, count).data,
-                         [](float value) { return std::clamp(value, 0.0f, 1.0f); });
-  for (const int64_t evaluations : drawn.evaluations) evaluations_ += evaluations;
-  for (int64_t k = first; k < first + count; ++k)
-    work_.write_result(k / n(), k % n(), put_back(k / n(), results_.view().image(k)),
-                       picture_text(how, {{"Seeds", std::to_string(seed_of(k % n()))}}));
+void Completion::show(int64_t picture, int64_t column, ConstTensorView one) {
+  if (picture < shown()) figure_[static_cast<size_t>(picture * (n() + 2) + column)] = figure_cell(one);
 }
 
-void Completion::write_figure(const json& how) const {
-  const int64_t shown = std::min(work_.count(), kMaxInFigure), columns = n() + 2;
-  Tensor cells(network_.with_n(shown * columns));
-  for (int64_t i = 0; i < shown; ++i) {
-    const Case& one = of(i);
-    const auto masked = cells.view().image(i * columns);
-    const size_t plane = one.known.known.size();
-    for (size_t k = 0; k < masked.size(); ++k) masked[k] = one.known.known[k % plane] ? one.seen[k] : 0.5f;
-    for (int64_t v = 0; v < n(); ++v)
-      std::ranges::copy(results_.view().image(i * n() + v), cells.view().image(i * columns + 1 + v).begin());
-    std::ranges::copy(one.fitting.fit(work_.read(i)), cells.view().image((i + 1) * columns - 1).begin());
+void Completion::keep(const sample::Samples& drawn, int64_t first, const json& how) {
+  for (const int64_t evaluations : drawn.evaluations) evaluations_ += evaluations;
+  for (int64_t k = 0; k < drawn.x.shape().n; ++k) {
+    const int64_t picture = (first + k) / n(), version = (first + k) % n();
+    Tensor result(shape(picture));
+    std::ranges::transform(drawn.x.view().image(k), result.data(),
+                           [](float value) { return std::clamp(value, 0.0f, 1.0f); });
+    show(picture, 1 + version, result);
+    completed_[static_cast<size_t>(picture)].psnr.push_back(restore::psnr(result, truth(picture))[0]);
+    work_.write_result(picture, version, put_back(picture, result.values()),
+                       picture_text(how, {{"Seeds", std::to_string(seed_of(version))}}));
+  }
+}
+
+void Completion::write_figure(const json& how) {
+  for (int64_t i = 0; i < shown(); ++i) {
+    Tensor masked = seen(i);
+    const auto& known = of(i).known.known;
+    for (size_t k = 0; k < masked.values().size(); ++k)
+      if (!known[k % known.size()]) masked.values()[k] = 0.5f;
+    show(i, 0, masked);
+    show(i, n() + 1, truth(i));
   }
   work_.write_figure(
-      cells, columns,
+      figure_, n() + 2,
       picture_text(how, {{"Columns", fmt::format("masked, {} completions, picture as given", n())}}));
-}
-
-CompletedPicture Completion::compared(int64_t picture) const {
-  const Case& one = of(picture);
-  Tensor truth(network_.with_n(1));
-  std::ranges::copy(one.fitting.fit(work_.read(picture)), truth.values().begin());
-  CompletedPicture out{work_.entry(picture, one.fitting), one.mask.missing_share(), {}};
-  for (int64_t v = 0; v < n(); ++v)
-    out.psnr.push_back(restore::psnr(results_.view().images(picture * n() + v, 1), truth)[0]);
-  return out;
 }
 
 json Completion::parameters() const {
@@ -140,22 +155,25 @@ json Completion::parameters() const {
 }
 
 CompleteResult Completion::run(const std::atomic<bool>& stop) {
-  for (int64_t i = 0; i < work_.count(); ++i) cases_.push_back(make_case(i));
+  for (int64_t i = 0; i < work_.count(); ++i) {
+    cases_.push_back(make_case(i));
+    completed_.push_back({work_.entry(i, of(i).fitting), of(i).mask.missing_share(), {}});
+  }
   const int64_t total = work_.count() * n();
-  const ModelUse& use = options_.pictures.use;
-  results_ = Tensor(network_.with_n(total));
-  const auto engine = use.make(model_, std::min(use.batch, total));
+  const BatchPlan plan{total, std::min(options_.pictures.use.batch, total),
+                       [&](int64_t k) { return shape(k / n()); }};
+  engine_.at(shape(0), batch_of(shape(0), plan.batch));  // says early what is wrong with it
   work_.prepare_output(n());
+  figure_.resize(static_cast<size_t>(shown() * (n() + 2)));
   const json how = parameters();
-  in_batches("completing", total, use.batch, "completions", stop,
+  in_batches("completing", plan, "completions", stop,
              [&](int64_t first, int64_t count, const sample::Observer& observer) {
-               const sample::Samples drawn = draw(*engine, first, count, observer, stop);
+               const sample::Samples drawn = draw(first, count, observer, stop);
                if (!drawn.stopped) keep(drawn, first, how);
                return !drawn.stopped;
              });
   write_figure(how);
-  CompleteResult result{options_.command, options_.pictures.out, how, n(), evaluations_, {}};
-  for (int64_t i = 0; i < work_.count(); ++i) result.pictures.push_back(compared(i));
+  CompleteResult result{options_.command, options_.pictures.out, how, n(), evaluations_, completed_};
   work_.write_report(to_json(result));
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/random.h"
 
 namespace mdsm::app {
@@ -9,78 +10,120 @@ namespace {
 
 using nlohmann::json;
 
-Tensor clamped(ConstTensorView x) {
+void clamp(Tensor& x) {
+  for (float& value : x.values()) value = std::clamp(value, 0.0f, 1.0f);
+}
+
+Tensor copy_of(ConstTensorView x) {
   Tensor out(x.shape);
-  std::ranges::transform(x.values(), out.data(), [](float value) { return std::clamp(value, 0.0f, 1.0f); });
+  std::ranges::copy(x.values(), out.data());
   return out;
+}
+
+using Images = std::vector<Tensor>;  // one each
+
+std::vector<double> psnr(const Images& images, const Images& truth) {
+  std::vector<double> out;
+  for (size_t i = 0; i < images.size(); ++i) out.push_back(restore::psnr(images[i], truth[i])[0]);
+  return out;
+}
+
+using Row = std::vector<image::Image>;  // of the figure
+
+Row figure_row(const Images& images) {
+  Row row;
+  for (size_t i = 0; i < std::min<size_t>(images.size(), kMaxInFigure); ++i)
+    row.push_back(figure_cell(images[i]));
+  return row;
 }
 
 class Denoising {
  public:
-  explicit Denoising(const DenoiseOptions& options)
+  Denoising(const DenoiseOptions& options, const std::atomic<bool>& stop)
       : options_(options),
+        stop_(stop),
         model_(options.pictures.use.load()),
+        engine_(options.pictures.use, model_),
         work_("denoise", options.pictures, options.seed) {}
-  DenoiseResult run(const std::atomic<bool>& stop);
+  DenoiseResult run();
 
  private:
-  void fit_all();
-  void add_noise(int64_t picture);
-  void denoise(engine::EnergyModel& engine, int64_t first, int64_t count, const json& how);
+  const data::Fitting& fitting(int64_t picture) const { return fittings_[static_cast<size_t>(picture)]; }
+  Shape shape(int64_t picture) const { return fitting(picture).shape(); }
+  bool compares() const { return options_.add_noise > 0; }
+  Tensor given(int64_t first, int64_t count);
+  void add_noise(int64_t picture, std::span<float> image) const;
+  void denoise(int64_t first, int64_t count, const sample::Observer& observer, const json& how);
   FilterComparison compared() const;
   json parameters() const;
   void write_figure(const json& how, const std::optional<FilterComparison>& comparison) const;
 
   const DenoiseOptions& options_;
+  const std::atomic<bool>& stop_;
   network::Model model_;
+  PictureEngine engine_;
   PictureWork work_;
   std::vector<data::Fitting> fittings_;
-  Tensor clean_, noisy_, result_;  // (N,C,H,W) at the network's size
+  Row given_row_, result_row_;
+  Images clean_, noisy_, results_;  // where they are compared; otherwise no more than a batch is kept
   std::vector<double> noise_levels_;
 };
 
-void Denoising::add_noise(int64_t picture) {
-  const auto noisy = noisy_.view().image(picture), clean = clean_.view().image(picture);
-  if (!(options_.add_noise > 0)) {
-    std::ranges::copy(clean, noisy.begin());
-    return;
-  }
+void Denoising::add_noise(int64_t picture, std::span<float> image) const {
+  std::vector<float> noise(image.size());
   RandomStream(static_cast<uint64_t>(options_.seed), Purpose::added_noise, static_cast<uint64_t>(picture))
-      .fill_normal(noisy);
-  for (size_t k = 0; k < noisy.size(); ++k)
-    noisy[k] = clean[k] + static_cast<float>(options_.add_noise) * noisy[k];
+      .fill_normal(noise);
+  for (size_t k = 0; k < image.size(); ++k) image[k] += static_cast<float>(options_.add_noise) * noise[k];
 }
 
-void Denoising::fit_all() {
-  const network::Spec& spec = model_.parameters.spec();
-  const int64_t n = work_.count();
-  clean_ = Tensor(spec.input(n));
-  noisy_ = Tensor(spec.input(n));
-  result_ = Tensor(spec.input(n));
-  for (int64_t i = 0; i < n; ++i) {
-    const image::Picture picture = work_.read(i);
-    fittings_.emplace_back(picture.shape, spec.input(1), work_.fit_options(), work_.label(i));
-    std::ranges::copy(fittings_.back().fit(picture), clean_.view().image(i).begin());
-    add_noise(i);
+// What the network is to denoise.
+Tensor Denoising::given(int64_t first, int64_t count) {
+  Tensor images(shape(first).with_n(count));
+  for (int64_t k = 0; k < count; ++k) {
+    const auto image = images.view().image(k);
+    std::ranges::copy(fitting(first + k).fit(work_.read(first + k)), image.begin());
+    const TensorView one = images.view().images(k, 1);
+    if (compares()) {
+      clean_.push_back(copy_of(one));
+      add_noise(first + k, image);
+      noisy_.push_back(copy_of(one));
+    }
+    if (first + k < kMaxInFigure) given_row_.push_back(figure_cell(one));
   }
+  return images;
 }
 
-void Denoising::denoise(engine::EnergyModel& engine, int64_t first, int64_t count, const json& how) {
-  const restore::Denoised found =
-      restore::denoise(engine, noisy_.view().images(first, count), options_.denoise);
-  std::ranges::copy(clamped(found.x).values(), result_.view().images(first, count).values().begin());
+void Denoising::denoise(int64_t first, int64_t count, const sample::Observer& observer, const json& how) {
+  const int64_t steps = options_.denoise.steps;
+  int64_t tiles = 0;
+  engine_.on_tile([&](int64_t, int64_t total) {
+    sample::StepReport report;
+    report.step = ++tiles;
+    report.steps = total * steps;
+    observer(report);
+    if (stop_) fail("what is finished stays; --force starts again", "stopped in {}", work_.label(first));
+  });
+  engine::EnergyModel& engine = engine_.at(shape(first), count);
+  restore::Denoised found = restore::denoise_in_place(engine, given(first, count), options_.denoise);
+  engine_.on_tile({});
+  clamp(found.x);
   noise_levels_.insert(noise_levels_.end(), found.sigma.begin(), found.sigma.end());
-  for (int64_t i = first; i < first + count; ++i)
-    work_.write_result(i, 0,
-                       fittings_[static_cast<size_t>(i)].put_back(result_.view().image(i), work_.read(i)),
+  for (int64_t k = 0; k < count; ++k) {
+    const TensorView one = found.x.view().images(k, 1);
+    if (compares()) results_.push_back(copy_of(one));
+    if (first + k < kMaxInFigure) result_row_.push_back(figure_cell(one));
+    work_.write_result(first + k, 0,
+                       fitting(first + k).put_back(found.x.view().image(k), work_.read(first + k)),
                        picture_text(how));
+  }
 }
 
 // The filters see what the network saw, values outside [0,1] included, and all results are clamped alike.
 FilterComparison Denoising::compared() const {
-  return {restore::psnr(noisy_, clean_), restore::psnr(clamped(noisy_), clean_),
-          restore::psnr(result_, clean_), restore::best_median(noisy_, clean_),
-          restore::best_gaussian(noisy_, clean_)};
+  Images clamped;
+  for (const Tensor& one : noisy_) clamp(clamped.emplace_back(copy_of(one)));
+  return {psnr(noisy_, clean_), psnr(clamped, clean_), psnr(results_, clean_),
+          restore::best_median(noisy_, clean_), restore::best_gaussian(noisy_, clean_)};
 }
 
 json Denoising::parameters() const {
@@ -92,31 +135,33 @@ json Denoising::parameters() const {
 }
 
 void Denoising::write_figure(const json& how, const std::optional<FilterComparison>& comparison) const {
-  const int64_t shown = std::min(work_.count(), kMaxInFigure);
-  std::vector<const Tensor*> rows = {&noisy_, &result_};
-  if (comparison) rows = {&clean_, &noisy_, &comparison->median.x, &comparison->gaussian.x, &result_};
-  Tensor cells(clean_.shape().with_n(shown * static_cast<int64_t>(rows.size())));
-  float* at = cells.data();
-  for (const Tensor* row : rows) at = std::ranges::copy(row->view().images(0, shown).values(), at).out;
+  std::vector<Row> rows = {given_row_, result_row_};
+  if (comparison)
+    rows = {figure_row(clean_), given_row_, figure_row(comparison->median.x),
+            figure_row(comparison->gaussian.x), result_row_};
+  Row cells;
+  for (const Row& row : rows) cells.insert(cells.end(), row.begin(), row.end());
   const char* names = comparison ? "clean, noisy, median, Gaussian, denoised" : "given, denoised";
-  work_.write_figure(cells, shown, picture_text(how, {{"Rows", names}}));
+  work_.write_figure(cells, static_cast<int64_t>(given_row_.size()), picture_text(how, {{"Rows", names}}));
 }
 
-DenoiseResult Denoising::run(const std::atomic<bool>& stop) {
-  const ModelUse& use = options_.pictures.use;
-  fit_all();
-  const auto engine = use.make(model_, std::min(use.batch, work_.count()));
+DenoiseResult Denoising::run() {
+  const int64_t n = work_.count(), batch = std::min(options_.pictures.use.batch, n);
+  for (int64_t i = 0; i < n; ++i)
+    fittings_.push_back(work_.fitting(i, work_.read(i).shape, model_.parameters.spec()));
+  engine_.at(shape(0), batch_of(shape(0), batch));  // says early what is wrong with it
   work_.prepare_output(0);
   const json how = parameters();
-  in_batches("denoising", work_.count(), use.batch, "pictures", stop,
-             [&](int64_t first, int64_t count, const sample::Observer&) {
-               denoise(*engine, first, count, how);
-               return true;
-             });
+  in_batches(
+      "denoising", {n, batch, [&](int64_t i) { return shape(i); }}, "pictures", stop_,
+      [&](int64_t first, int64_t count, const sample::Observer& observer) {
+        denoise(first, count, observer, how);
+        return true;
+      },
+      "tile");
   DenoiseResult result{options_.pictures.out, how, {}, noise_levels_, {}};
-  for (int64_t i = 0; i < work_.count(); ++i)
-    result.pictures.push_back(work_.entry(i, fittings_[static_cast<size_t>(i)]));
-  if (options_.add_noise > 0) result.comparison = compared();
+  for (int64_t i = 0; i < n; ++i) result.pictures.push_back(work_.entry(i, fitting(i)));
+  if (compares()) result.comparison = compared();
   write_figure(how, result.comparison);
   work_.write_report(to_json(result));
   return result;
@@ -125,7 +170,7 @@ DenoiseResult Denoising::run(const std::atomic<bool>& stop) {
 }  // namespace
 
 DenoiseResult run_denoise(const DenoiseOptions& options, const std::atomic<bool>& stop) {
-  return Denoising(options).run(stop);
+  return Denoising(options, stop).run();
 }
 
 }  // namespace mdsm::app

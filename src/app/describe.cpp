@@ -3,18 +3,27 @@
 #include "app/output.h"
 #include "core/memory.h"
 #include "engine/registry/registry.h"
+#include "network/graph.h"
 #include "network/model_file.h"
+#include "report/network_drawing.h"
 
 namespace mdsm::app {
 namespace {
 
 std::string shape_text(const Shape& shape) { return fmt::format("{}x{}x{}", shape.c, shape.h, shape.w); }
 
+// "unet, width 32, images 3x32x32, squared-residual head, sigma0 0.1, bowl 0"
+std::string title(const network::Spec& spec) {
+  return fmt::format("{}, width {}, images {}, {} head, sigma0 {:g}, bowl {:g}", to_string(spec.network),
+                     spec.width, shape_text(spec.input(1)), to_string(spec.head), spec.sigma0, spec.bowl);
+}
+
 std::string memory_text(size_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
 }  // namespace
 
 DescribeResult run_describe(const DescribeOptions& options) {
+  check_folder_of(options.svg);
   DescribeResult result;
   result.spec = options.spec;
   if (!options.model.empty()) {
@@ -27,6 +36,9 @@ DescribeResult run_describe(const DescribeOptions& options) {
   result.multiply_adds = network::multiply_adds(result.spec);
   result.batch = options.batch;
   result.memory = *engine::memory_need({}, result.spec, options.batch);
+  if (!options.svg.empty())
+    write_file(options.svg, report::network_drawing(network::make_graph(result.spec), result.spec.input(1),
+                                                    title(result.spec)));
   return result;
 }
 
@@ -52,10 +64,7 @@ nlohmann::json to_json(const DescribeResult& result) {
 }
 
 void print(const DescribeResult& result) {
-  const network::Spec& spec = result.spec;
-  fmt::print("{}, width {}, images {}x{}x{}, {} head, sigma0 {:g}, bowl {:g}\n\n", to_string(spec.network),
-             spec.width, spec.channels, spec.input(1).h, spec.input(1).w, to_string(spec.head), spec.sigma0,
-             spec.bowl);
+  fmt::print("{}\n\n", title(result.spec));
   constexpr const char* kRow = "{:<24}{:<20}{:>14}{:>14}{:>16}\n";
   fmt::print(kRow, "layer", "what", "output", "parameters", "multiply-adds");
   for (const network::LayerInfo& layer : result.layers)

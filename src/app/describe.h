@@ -14,6 +14,7 @@ struct DescribeOptions {
   std::string model;   // file, run folder or bundled model; empty: the network of `spec`
   network::Spec spec;  // checked
   int64_t batch = 128;
+  std::string svg;  // file for a drawing; empty: none
 };
 
 struct DescribeResult {
@@ -24,6 +25,7 @@ struct DescribeResult {
   nlohmann::json info = nlohmann::json::object();  // notes in the model file, as they stand there
 };
 
+// Writes the drawing if there is to be one.
 DescribeResult run_describe(const DescribeOptions& options);
 nlohmann::json to_json(const DescribeResult& result);
 void print(const DescribeResult& result);

@@ -1,11 +1,11 @@
 #include "app/energy.h"
 
+#include <algorithm>
+
 #include "app/output.h"
 #include "core/error.h"
 #include "core/progress.h"
-#include "core/threads.h"
 #include "io/npy.h"
-#include "network/model_file.h"
 
 namespace mdsm::app {
 namespace {
@@ -20,21 +20,23 @@ void write(const EnergyOptions& options, const eval::Energies& found, const data
 }  // namespace
 
 EnergyResult run_energy(const EnergyOptions& options) {
-  set_thread_count(static_cast<int>(options.threads));
   for (const std::string& path : {options.out, options.gradient}) check_folder_of(path);
-  const network::Model model = network::load_model(options.model);
+  const network::Model model = options.use.load();
   const auto seed = static_cast<uint64_t>(options.seed);
   data::DataOptions data = options.data;
   data.seed = seed;
   const auto images = data::open_dataset(data);
-  const auto engine = engine::make_engine(options.engine, model.parameters);
+  const Shape shape = image_shape(model, *images);
+  const int64_t batch = batch_of(shape, std::min(options.use.batch, images->size()));
+  const auto engine = options.use.make(model, batch, shape);
   Progress progress("energies", images->size(), "images");
-  const eval::Energies found = eval::compute_energies(
-      *engine, *images, {options.noise, seed, options.batch, !options.gradient.empty()},
-      [&](int64_t done) { progress.update(done); });
+  const eval::Energies found =
+      eval::compute_energies(*engine, *images, {options.noise, seed, batch, !options.gradient.empty()},
+                             [&](int64_t done) { progress.update(done); });
   Progress::clear_line();
   write(options, found, *images);
-  return {eval::summarise(found.energy), options.noise, options.seed, options.model, images->description()};
+  return {eval::summarise(found.energy), options.noise, options.seed, options.use.model,
+          images->description()};
 }
 
 nlohmann::json to_json(const EnergyResult& result) {

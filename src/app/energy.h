@@ -4,20 +4,17 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "app/model_use.h"
 #include "data/dataset.h"
-#include "engine/registry/registry.h"
 #include "eval/energies.h"
 
 namespace mdsm::app {
 
 struct EnergyOptions {
-  std::string model;  // model file, run folder or bundled model
+  ModelUse use;
   data::DataOptions data;
-  double noise = eval::EnergyOptions().noise;   // standard deviation, put on the images
-  int64_t batch = eval::EnergyOptions().batch;  // images computed at a time
-  engine::EngineOptions engine;
-  int64_t seed = 0;           // of the noise, and of random data
-  int64_t threads = 0;        // 0 = all
+  double noise = eval::EnergyOptions().noise;  // standard deviation, put on the images
+  int64_t seed = 0;                            // of the noise, and of random data
   std::string out, gradient;  // .npy files for energies (N) and grad_x (N,C,H,W); empty: not written
 };
 

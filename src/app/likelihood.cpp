@@ -25,7 +25,7 @@ struct Images {
   const data::Dataset& reference() const { return images ? *images : *samples; }
 };
 
-Images open(const LikelihoodOptions& options, const Shape& wanted) {
+Images open(const LikelihoodOptions& options, const network::Model& model) {
   Images found;
   if (!options.data.source.empty())
     found.images = std::make_shared<eval::NoisyDataset>(data::open_dataset(options.data), options.noise);
@@ -38,7 +38,7 @@ Images open(const LikelihoodOptions& options, const Shape& wanted) {
     fail_usage("use fewer --chains or more images", "{} reverse chains, but only {} images to start them at",
                plan.chains, found.starts()->size());
   for (const auto& data : {found.images, found.samples})
-    if (data) eval::check_fits(wanted, *data);
+    if (data) eval::check_fits(image_shape(model, found.reference()), *data);
   return found;
 }
 
@@ -122,10 +122,11 @@ LikelihoodResult run_likelihood(const LikelihoodOptions& given, const std::atomi
   const network::Model model = options.use.load();
   const network::Spec& spec = model.parameters.spec();
   if (options.samples_noise < 0) options.samples_noise = spec.sigma0;
-  const Images images = open(options, spec.input(1));
+  const Images images = open(options, model);
+  const Shape image = image_shape(model, images.reference());
   const eval::ReverseStarts starts(images.starts(), plan.seed);
   const auto engine =
-      options.use.make(model, std::max(std::min(options.use.batch, plan.chains), plan.pilots));
+      options.use.make(model, std::max(std::min(options.use.batch, plan.chains), plan.pilots), image);
   const eval::GaussianReference reference = make_reference(options, images.reference());
   result.parameters = parameters(options, model, reference, starts);
   prepare_folder(options);
@@ -136,7 +137,7 @@ LikelihoodResult run_likelihood(const LikelihoodOptions& given, const std::atomi
   anneal(run, options, stop);
   const std::vector<float> energy = energies(*engine, images.images.get(), options, stop);
   Progress::clear_line();
-  result.likelihood = eval::likelihood_of(run, plan, spec.input(1).count(), energy, !images.samples);
+  result.likelihood = eval::likelihood_of(run, plan, image.count(), energy, !images.samples);
   result.reference_std = reference.std;
   if (images.images) result.images = images.images->description();
   result.reverse_start = images.starts()->description();

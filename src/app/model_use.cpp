@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "core/threads.h"
+#include "eval/energies.h"
 #include "network/bundled.h"
 
 namespace mdsm::app {
@@ -23,6 +24,10 @@ void ModelUse::declare_model(OptionSet& options) {
 void ModelUse::declare_engine(OptionSet& options) {
   declare_engine_options(options, engine, threads);
   options.add("batch", batch, "images computed at a time; makes no difference to the result").range(1, 1e6);
+  options
+      .add("tile", tile,
+           "unet: side of the tiles that larger images are computed in, in pixels; 0 = from the memory")
+      .range(0, 65536);
 }
 
 network::Model ModelUse::load() const {
@@ -38,21 +43,52 @@ network::Model ModelUse::load() const {
   return network::load_model(model);
 }
 
-std::unique_ptr<engine::TrainableEnergy> ModelUse::make(const network::Model& loaded,
-                                                        int64_t largest_batch) const {
-  set_thread_count(static_cast<int>(threads));
+void ModelUse::check_memory(const network::Model& loaded, int64_t largest_batch, const Shape& image) const {
+  constexpr size_t kCopies = 8;  // of the batch, which samplers keep
   const network::Spec& spec = loaded.parameters.spec();
-  if (const auto memory = engine::memory_need(engine, spec, largest_batch)) {
-    constexpr size_t kCopies = 8;  // of the batch, which samplers keep
-    const size_t need = memory->parameters + memory->gradient +
-                        kCopies * sizeof(float) * static_cast<size_t>(spec.input(largest_batch).count());
-    const size_t available = available_memory();
-    if (available > 0 && need > available)
-      fail(fmt::format("use --batch {} or less", std::max<int64_t>(1, largest_batch / 2)),
-           "a batch of {} images needs about {} of memory, {} are available", largest_batch, bytes_text(need),
-           bytes_text(available));
-  }
-  return engine::make_engine(engine, loaded.parameters);
+  size_t need = kCopies * sizeof(float) * static_cast<size_t>(image.with_n(largest_batch).count());
+  if (spec.any_size())
+    need += engine::kTileMemory;
+  else if (const auto memory = engine::memory_need(engine, spec, largest_batch))
+    need += memory->parameters + memory->gradient;
+  const size_t available = available_memory();
+  if (available > 0 && need > available)
+    fail(largest_batch == 1 ? "crop or resize the pictures"
+                            : fmt::format("use --batch {} or less", std::max<int64_t>(1, largest_batch / 2)),
+         "a batch of {} image{} needs about {} of memory, {} are available", largest_batch,
+         largest_batch == 1 ? "" : "s", bytes_text(need), bytes_text(available));
+}
+
+std::unique_ptr<engine::EnergyModel> ModelUse::make(const network::Model& loaded, int64_t largest_batch,
+                                                    const Shape& image, engine::OnTile on_tile) const {
+  set_thread_count(static_cast<int>(threads));
+  check_memory(loaded, largest_batch, image);
+  const network::Spec& spec = loaded.parameters.spec();
+  if (spec.any_size())
+    return engine::make_sized_energy(engine, loaded.parameters, {image, largest_batch, tile},
+                                     std::move(on_tile));
+  if (tile > 0)
+    fail_usage("leave it out", "--tile is for models of --net unet; {} takes images of one size",
+               to_string(spec.network));
+  return engine::make_engine(engine, loaded.parameters.at_size(image.h, image.w));
+}
+
+std::unique_ptr<engine::EnergyModel> ModelUse::make(const network::Model& loaded,
+                                                    int64_t largest_batch) const {
+  return make(loaded, largest_batch, loaded.parameters.spec().input(1));
+}
+
+int64_t batch_of(const Shape& image, int64_t asked) {
+  constexpr int64_t kValues = 16 << 20;  // of a batch of large images
+  return std::min(asked, std::max<int64_t>(1, kValues / image.per_image()));
+}
+
+Shape image_shape(const network::Model& model, const data::Dataset& images) {
+  const network::Spec& spec = model.parameters.spec();
+  Shape wanted = spec.input(1);
+  if (spec.any_size()) wanted.h = images.image_shape().h, wanted.w = images.image_shape().w;
+  eval::check_fits(wanted, images);
+  return wanted;
 }
 
 std::vector<std::string> bundled_models() {

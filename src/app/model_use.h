@@ -8,7 +8,8 @@
 #include <string>
 
 #include "core/options.h"
-#include "engine/registry/registry.h"
+#include "data/dataset.h"
+#include "engine/registry/sized_energy.h"
 #include "network/model_file.h"
 
 namespace mdsm::app {
@@ -17,13 +18,27 @@ struct ModelUse {
   std::string model;  // path as given
   engine::EngineOptions engine;
   int64_t threads = 0, batch = 64;
+  int64_t tile = 0;  // side of the tiles of large images; 0 = from the memory
 
   void declare_model(OptionSet& options);
-  void declare_engine(OptionSet& options);  // with --batch
+  void declare_engine(OptionSet& options);  // with --batch and --tile
   network::Model load() const;              // a clear error without --model
-  // Sets the threads and makes the engine; refuses a batch that does not fit the memory.
-  std::unique_ptr<engine::TrainableEnergy> make(const network::Model& loaded, int64_t largest_batch) const;
+  // Sets the threads and makes the engine for images of this shape, which must be the network's unless it
+  // takes any; refuses a batch that does not fit the memory.
+  std::unique_ptr<engine::EnergyModel> make(const network::Model& loaded, int64_t largest_batch,
+                                            const Shape& image, engine::OnTile on_tile = {}) const;
+  // For images of the network's own shape.
+  std::unique_ptr<engine::EnergyModel> make(const network::Model& loaded, int64_t largest_batch) const;
+
+ private:
+  void check_memory(const network::Model& loaded, int64_t largest_batch, const Shape& image) const;
 };
+
+// How many images of this shape are worked on at a time: as many as asked for, fewer of large ones.
+int64_t batch_of(const Shape& image, int64_t asked);
+// Shape of the images that a model is to work on: those of the data where it takes any size, otherwise its
+// own, which the data must have.
+Shape image_shape(const network::Model& model, const data::Dataset& images);
 
 // Names of the models that come with the program, without the classifiers; the text has commas between.
 std::vector<std::string> bundled_models();

@@ -24,12 +24,12 @@ std::vector<std::string> files(const OutliersOptions& options) {
 }
 
 std::unique_ptr<data::Dataset> open(const OutliersOptions& options, const std::string& source,
-                                    const network::Spec& spec) {
+                                    const network::Model& model) {
   data::DataOptions data = options.data;
   data.source = source;
   data.seed = static_cast<uint64_t>(options.seed);
   auto images = data::open_dataset(data);
-  eval::check_fits(spec.input(1), *images);
+  image_shape(model, *images);  // says when they do not fit
   return images;
 }
 
@@ -46,9 +46,12 @@ struct Images {
   int64_t fit = 0;  // of those inside
 };
 
-Images open_all(const OutliersOptions& options, const network::Spec& spec) {
-  Images images{open(options, options.inside, spec), {}, 0};
-  for (const std::string& source : options.outside) images.outside.push_back(open(options, source, spec));
+Images open_all(const OutliersOptions& options, const network::Model& model) {
+  Images images{open(options, options.inside, model), {}, 0};
+  for (const std::string& source : options.outside) {
+    images.outside.push_back(open(options, source, model));
+    eval::check_fits(images.inside->image_shape(), *images.outside.back());
+  }
   const int64_t n = images.inside->size();
   images.fit = options.fit > 0 ? options.fit : n / 2;
   if (images.fit < 1 || images.fit >= n)
@@ -113,9 +116,9 @@ OutliersResult run_outliers(const OutliersOptions& given) {
   const OutliersOptions& options = result.options;
   const network::Model model = options.use.load();
   const network::Spec& spec = model.parameters.spec();
-  const Images images = open_all(options, spec);
+  const Images images = open_all(options, model);
   check_outputs(options.out, files(options), options.force);
-  const auto engine = options.use.make(model, options.use.batch);
+  const auto engine = options.use.make(model, options.use.batch, image_shape(model, *images.inside));
   const Scored scored = score(*engine, images, options);
   Progress::clear_line();
   result.parameters = options.recorded;

@@ -29,6 +29,10 @@ PictureEntry PictureWork::entry(int64_t picture, const data::Fitting& fitting) c
   return {pictures_.names[static_cast<size_t>(picture)].string(), label(picture), fitting.text()};
 }
 
+data::Fitting PictureWork::fitting(int64_t picture, const Shape& shape, const network::Spec& spec) const {
+  return {shape, spec.input(1), fit_, label(picture), spec.any_size() ? data::Sizes::any : data::Sizes::own};
+}
+
 fs::path PictureWork::result(int64_t picture, int64_t version) const {
   fs::path name = fs::path(options_.out) / pictures_.names[static_cast<size_t>(picture)];
   if (versions_ > 0) name += fmt::format("-{:0{}}", version + 1, std::to_string(versions_).size());
@@ -67,7 +71,7 @@ void PictureWork::write_result(int64_t picture, int64_t version, const image::Im
   image::write_png(path, image, text);
 }
 
-void PictureWork::write_figure(ConstTensorView cells, int64_t columns,
+void PictureWork::write_figure(std::span<const image::Image> cells, int64_t columns,
                                const std::map<std::string, std::string>& text) const {
   image::write_png(fs::path(options_.out) / "figure.png", image::grid(cells, columns, options_.scale), text);
 }
@@ -77,19 +81,38 @@ void PictureWork::write_report(const json& report) const {
              report.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
-void in_batches(const std::string& label, int64_t total, int64_t batch, const std::string& unit,
+image::Image figure_cell(ConstTensorView one) {
+  constexpr int64_t kLargest = 256;  // pixels a side
+  image::Image cell = image::to_image(one);
+  const int64_t side = std::max(cell.width, cell.height);
+  if (side <= kLargest) return cell;
+  const auto shrunk = [&](int64_t length) { return std::max<int64_t>(1, length * kLargest / side); };
+  return image::resize(cell, shrunk(cell.width), shrunk(cell.height));
+}
+
+engine::EnergyModel& PictureEngine::at(const Shape& image, int64_t largest_batch) {
+  if (!engine_ || engine_->image_shape() != image.with_n(1))
+    engine_ = use_.make(model_, largest_batch, image, [this](int64_t done, int64_t total) {
+      if (on_tile_) on_tile_(done, total);
+    });
+  return *engine_;
+}
+
+void in_batches(const std::string& label, const BatchPlan& plan, const std::string& unit,
                 const std::atomic<bool>& stop,
-                const std::function<bool(int64_t, int64_t, const sample::Observer&)>& work) {
-  Progress progress(label, total, unit);
+                const std::function<bool(int64_t, int64_t, const sample::Observer&)>& work,
+                const std::string& part) {
+  Progress progress(label, plan.total, unit);
   const auto fail_stopped = [&](int64_t done) {
-    fail("what is finished stays; --force starts again", "stopped after {} of {} {}", done, total, unit);
+    fail("what is finished stays; --force starts again", "stopped after {} of {} {}", done, plan.total, unit);
   };
-  for (int64_t first = 0; first < total; first += batch) {
+  for (int64_t first = 0, size = 0; first < plan.total; first += size) {
     if (stop) fail_stopped(first);
-    const int64_t size = std::min(batch, total - first);
+    const int64_t most = std::min(batch_of(plan.shape(first), plan.batch), plan.total - first);
+    for (size = 1; size < most && plan.shape(first + size) == plan.shape(first);) ++size;
     const bool finished = work(first, size, [&](const sample::StepReport& report) {
       progress.update(first + size * report.step / std::max<int64_t>(1, report.steps),
-                      fmt::format("step {} of {}", report.step, report.steps));
+                      fmt::format("{} {} of {}", part, report.step, report.steps));
     });
     progress.update(finished ? first + size : first);
     if (!finished) fail_stopped(first);

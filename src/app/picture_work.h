@@ -51,14 +51,16 @@ class PictureWork {
   PictureEntry entry(int64_t picture, const data::Fitting& fitting) const;
   // Options for Fitting. Images of a data set have been fitted already as far as the options go.
   const data::DataOptions& fit_options() const { return fit_; }
+  // How a picture of this shape is fitted to a network.
+  data::Fitting fitting(int64_t picture, const Shape& shape, const network::Spec& spec) const;
 
   // Before the work: refuses results that exist already (without force), then makes the folder.
   // versions: results of each picture; 0: one, under the name of the picture itself.
   void prepare_output(int64_t versions);
   void write_result(int64_t picture, int64_t version, const image::Image& image,
                     const std::map<std::string, std::string>& text) const;
-  // cells: (rows x columns) images, row by row.
-  void write_figure(ConstTensorView cells, int64_t columns,
+  // cells: of figure_cell(), row by row.
+  void write_figure(std::span<const image::Image> cells, int64_t columns,
                     const std::map<std::string, std::string>& text) const;
   void write_report(const nlohmann::json& report) const;  // COMMAND.json
 
@@ -73,11 +75,35 @@ class PictureWork {
   data::DataOptions fit_;
 };
 
+// One image for figure.png; a large one is shrunk.
+image::Image figure_cell(ConstTensorView one);
+
+// The engine of a job, made for the size of the pictures at hand and kept while the size stays.
+class PictureEngine {
+ public:
+  PictureEngine(const ModelUse& use, const network::Model& model) : use_(use), model_(model) {}
+  engine::EnergyModel& at(const Shape& image, int64_t largest_batch);
+  void on_tile(engine::OnTile told) { on_tile_ = std::move(told); }
+
+ private:
+  const ModelUse& use_;
+  const network::Model& model_;
+  engine::OnTile on_tile_;
+  std::unique_ptr<engine::EnergyModel> engine_;
+};
+
+// How many results there are, how many at a time, and the shape of each; those of one batch have one shape.
+struct BatchPlan {
+  int64_t total = 0, batch = 1;
+  std::function<Shape(int64_t)> shape;
+};
+
 // Calls work(first, count, observer) for batches of 0 .. total-1; a sampler that runs in it reports to the
 // observer. It returns false when it was stopped. A stop ends it all with an error that says how far it came;
-// what is finished stays.
-void in_batches(const std::string& label, int64_t total, int64_t batch, const std::string& unit,
+// what is finished stays. part: what the reports count.
+void in_batches(const std::string& label, const BatchPlan& plan, const std::string& unit,
                 const std::atomic<bool>& stop,
-                const std::function<bool(int64_t, int64_t, const sample::Observer&)>& work);
+                const std::function<bool(int64_t, int64_t, const sample::Observer&)>& work,
+                const std::string& part = "step");
 
 }  // namespace mdsm::app

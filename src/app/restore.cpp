@@ -11,13 +11,14 @@ namespace {
 
 using nlohmann::json;
 
-std::unique_ptr<restore::LinearMeasurement> make_measurement(const RestoreOptions& options, int64_t size) {
+std::unique_ptr<restore::LinearMeasurement> make_measurement(const RestoreOptions& options,
+                                                             const Shape& image) {
   if (options.task == RestoreTask::deblur)
-    return restore::blur_measurement(restore::read_kernel(options.kernel, "--kernel"), size,
+    return restore::blur_measurement(restore::read_kernel(options.kernel, "--kernel"), image.h, image.w,
                                      options.threshold);
-  if (size % options.factor != 0)
-    fail_usage("choose one that divides it", "--factor {}: the model's {} pixels are no multiple of it",
-               options.factor, size);
+  if (image.h % options.factor != 0 || image.w % options.factor != 0)
+    fail_usage("choose one that divides it", "--factor {}: images of {}x{} pixels are no multiple of it",
+               options.factor, image.w, image.h);
   return restore::block_mean_measurement(options.factor);
 }
 
@@ -27,20 +28,21 @@ class Restoration {
       : options_(options),
         model_(options.pictures.use.load()),
         sampling_(options.sampling ? options.sampling(model_) : PictureSampling{}),
-        network_(model_.parameters.spec().input(1)),
-        measurement_(make_measurement(options, network_.w)),
+        engine_(options.pictures.use, model_),
         work_("restore", options.pictures, options.seed) {}
   RestoreResult run(const std::atomic<bool>& stop);
 
  private:
-  void read_all();
-  sample::Samples draw(engine::EnergyModel& engine, int64_t first, int64_t count,
-                       const sample::Observer& observer, const std::atomic<bool>& stop) const;
+  void fit(int64_t picture);
+  Tensor picture(int64_t i) const;
+  Tensor measured(int64_t picture, const restore::LinearMeasurement& measurement) const;
+  sample::Samples draw(int64_t first, int64_t count, const sample::Observer& observer,
+                       const std::atomic<bool>& stop);
   void keep(const sample::Samples& drawn, int64_t first, const json& how);
   image::Image put_back(int64_t picture, std::span<const float> result) const;
-  Tensor shown_measurement() const;
-  void write_figure(const json& how, const Tensor& given) const;
-  RestoredPicture compared(int64_t picture, const Tensor& given) const;
+  Tensor shown_measurement(int64_t picture) const;
+  void show(int64_t picture, int64_t column, ConstTensorView one);
+  void finish(int64_t picture);
   json parameters() const;
 
   // How much larger than the picture its results are.
@@ -48,37 +50,49 @@ class Restoration {
     return options_.task == RestoreTask::superres && !options_.degrade ? options_.factor : 1;
   }
   int64_t n() const { return options_.results; }
+  int64_t columns() const { return 1 + n() + (options_.degrade ? 1 : 0); }
+  int64_t shown() const { return std::min(work_.count(), kMaxInFigure); }
   int64_t total() const { return work_.count() * n(); }
   uint64_t seed_of(int64_t version) const { return static_cast<uint64_t>(options_.seed + version); }
+  const Shape& shape(int64_t picture) const { return fittings_[static_cast<size_t>(picture)].shape(); }
 
   const RestoreOptions& options_;
   network::Model model_;
   PictureSampling sampling_;
-  Shape network_;
-  std::unique_ptr<restore::LinearMeasurement> measurement_;
+  PictureEngine engine_;
   PictureWork work_;
-  std::vector<data::Fitting> fittings_;  // of the results
-  Tensor truth_, measured_;              // with degrade the pictures, and y
-  Tensor results_;                       // (pictures x results, C,H,W)
+  std::vector<data::Fitting> given_, fittings_;  // of the pictures, and of the results
+  std::vector<image::Image> figure_;
+  std::vector<RestoredPicture> restored_;
 };
 
-// The measurement y of every picture: the picture itself, or with degrade what the task makes of it.
-void Restoration::read_all() {
+// The picture is fitted to the size that its result comes from, a fraction of the network's own where that is
+// fixed.
+void Restoration::fit(int64_t i) {
+  const network::Spec& spec = model_.parameters.spec();
+  const data::Sizes sizes = spec.any_size() ? data::Sizes::any : data::Sizes::own;
   const int64_t scale = enlargement();
-  const Shape small{1, network_.c, network_.h / scale, network_.w / scale};
-  truth_ = Tensor(small.with_n(work_.count()));
-  data::DataOptions large = work_.fit_options();
-  large.crop *= scale;
-  large.resize *= scale;
-  if (large.pad > 0) large.pad *= scale;
-  for (int64_t i = 0; i < work_.count(); ++i) {
-    const image::Picture picture = work_.read(i);
-    const data::Fitting fitting(picture.shape, small, work_.fit_options(), work_.label(i));
-    std::ranges::copy(fitting.fit(picture), truth_.view().image(i).begin());
-    const Shape& s = picture.shape;
-    fittings_.emplace_back(Shape{1, s.c, s.h * scale, s.w * scale}, network_, large, work_.label(i));
-  }
-  measured_ = options_.degrade ? measurement_->measure(truth_) : std::move(truth_);
+  const Shape large = spec.input(1), small{1, large.c, large.h / scale, large.w / scale};
+  data::DataOptions options = work_.fit_options();
+  const Shape s = work_.read(i).shape;
+  given_.emplace_back(s, small, options, work_.label(i), sizes);
+  options.crop *= scale;
+  options.resize *= scale;
+  if (options.pad > 0) options.pad *= scale;
+  fittings_.emplace_back(Shape{1, s.c, s.h * scale, s.w * scale}, large, options, work_.label(i), sizes);
+  make_measurement(options_, shape(i));  // says when the task does not fit the picture
+}
+
+Tensor Restoration::picture(int64_t i) const {
+  const data::Fitting& fitting = given_[static_cast<size_t>(i)];
+  Tensor out(fitting.shape());
+  std::ranges::copy(fitting.fit(work_.read(i)), out.data());
+  return out;
+}
+
+// The measurement y: the picture itself, or with degrade what the task makes of it.
+Tensor Restoration::measured(int64_t i, const restore::LinearMeasurement& measurement) const {
+  return options_.degrade ? measurement.measure(picture(i)) : picture(i);
 }
 
 image::Image Restoration::put_back(int64_t picture, std::span<const float> result) const {
@@ -89,62 +103,61 @@ image::Image Restoration::put_back(int64_t picture, std::span<const float> resul
 }
 
 // Results are numbered picture by picture.
-sample::Samples Restoration::draw(engine::EnergyModel& engine, int64_t first, int64_t count,
-                                  const sample::Observer& observer, const std::atomic<bool>& stop) const {
-  Tensor y(measured_.shape().with_n(count));
+sample::Samples Restoration::draw(int64_t first, int64_t count, const sample::Observer& observer,
+                                  const std::atomic<bool>& stop) {
+  const Shape& image = shape(first / n());
+  const auto measurement = make_measurement(options_, image);
+  Tensor y(measurement->measured_shape(image.with_n(count)));
   std::vector<uint64_t> seeds;
   for (int64_t k = 0; k < count; ++k) {
-    std::ranges::copy(measured_.view().image((first + k) / n()), y.view().image(k).begin());
+    std::ranges::copy(measured((first + k) / n(), *measurement).values(), y.view().image(k).begin());
     seeds.push_back(seed_of((first + k) % n()));
   }
-  return sampling_.solve({.model = engine, .seeds = seeds, .observer = observer, .stop = &stop},
-                         *measurement_, measurement_->lift(y, network_.with_n(count)));
+  engine::EnergyModel& engine = engine_.at(image, count);
+  return sampling_.solve({.model = engine, .seeds = seeds, .observer = observer, .stop = &stop}, *measurement,
+                         measurement->lift(y, image.with_n(count)));
+}
+
+void Restoration::show(int64_t picture, int64_t column, ConstTensorView one) {
+  if (picture < shown()) figure_[static_cast<size_t>(picture * columns() + column)] = figure_cell(one);
 }
 
 void Restoration::keep(const sample::Samples& drawn, int64_t first, const json& how) {
-  const int64_t count = drawn.x.shape().n;
-  std::ranges::transform(drawn.x.values(), results_.view().images(first, count).data,
-                         [](float value) { return std::clamp(value, 0.0f, 1.0f); });
-  for (int64_t k = first; k < first + count; ++k)
-    work_.write_result(k / n(), k % n(), put_back(k / n(), results_.view().image(k)),
-                       picture_text(how, {{"Seeds", std::to_string(seed_of(k % n()))}}));
-}
-
-// y at the network's size, every pixel of a smaller one drawn as a block.
-Tensor Restoration::shown_measurement() const {
-  const Shape& s = measured_.shape();
-  Tensor out(network_.with_n(s.n));
-  const int64_t block = network_.w / s.w;
-  for (int64_t plane = 0; plane < s.n * s.c; ++plane)
-    for (int64_t y = 0; y < network_.h; ++y)
-      for (int64_t x = 0; x < network_.w; ++x)
-        out.data()[(plane * network_.h + y) * network_.w + x] =
-            measured_.data()[(plane * s.h + y / block) * s.w + x / block];
-  return out;
-}
-
-void Restoration::write_figure(const json& how, const Tensor& given) const {
-  const bool degrade = options_.degrade;
-  const int64_t columns = 1 + n() + (degrade ? 1 : 0), shown = std::min(work_.count(), kMaxInFigure);
-  Tensor cells(network_.with_n(shown * columns));
-  float* at = cells.data();
-  for (int64_t i = 0; i < shown; ++i) {
-    at = std::ranges::copy(given.view().image(i), at).out;
-    at = std::ranges::copy(results_.view().images(i * n(), n()).values(), at).out;
-    if (degrade) at = std::ranges::copy(truth_.view().image(i), at).out;
+  for (int64_t k = 0; k < drawn.x.shape().n; ++k) {
+    const int64_t i = (first + k) / n(), version = (first + k) % n();
+    Tensor result(shape(i));
+    std::ranges::transform(drawn.x.view().image(k), result.data(),
+                           [](float value) { return std::clamp(value, 0.0f, 1.0f); });
+    show(i, 1 + version, result);
+    if (options_.degrade)
+      restored_[static_cast<size_t>(i)].psnr_after.push_back(restore::psnr(result, picture(i))[0]);
+    work_.write_result(i, version, put_back(i, result.values()),
+                       picture_text(how, {{"Seeds", std::to_string(seed_of(version))}}));
   }
-  const std::string names = fmt::format("measured, {} results{}", n(), degrade ? ", truth" : "");
-  work_.write_figure(cells, columns, picture_text(how, {{"Columns", names}}));
 }
 
-RestoredPicture Restoration::compared(int64_t picture, const Tensor& given) const {
-  RestoredPicture out{work_.entry(picture, fittings_[static_cast<size_t>(picture)]), {}, {}};
-  if (!options_.degrade) return out;
-  const ConstTensorView truth = truth_.view().images(picture, 1);
-  out.psnr_before = restore::psnr(given.view().images(picture, 1), truth)[0];
-  for (int64_t v = 0; v < n(); ++v)
-    out.psnr_after.push_back(restore::psnr(results_.view().images(picture * n() + v, 1), truth)[0]);
+// y at the size of the result, every pixel of a smaller one drawn as a block.
+Tensor Restoration::shown_measurement(int64_t i) const {
+  const Shape& image = shape(i);
+  const Tensor small = measured(i, *make_measurement(options_, image));
+  const Shape& s = small.shape();
+  const int64_t block = image.w / s.w;
+  Tensor out(image);
+  for (int64_t plane = 0; plane < s.c; ++plane)
+    for (int64_t y = 0; y < image.h; ++y)
+      for (int64_t x = 0; x < image.w; ++x)
+        out.data()[(plane * image.h + y) * image.w + x] =
+            small.data()[(plane * s.h + y / block) * s.w + x / block];
   return out;
+}
+
+// What is measured beside the results, and with degrade the truth.
+void Restoration::finish(int64_t i) {
+  const Tensor given = shown_measurement(i);
+  show(i, 0, given);
+  if (!options_.degrade) return;
+  show(i, columns() - 1, picture(i));
+  restored_[static_cast<size_t>(i)].psnr_before = restore::psnr(given, picture(i))[0];
 }
 
 json Restoration::parameters() const {
@@ -162,22 +175,28 @@ json Restoration::parameters() const {
 }
 
 RestoreResult Restoration::run(const std::atomic<bool>& stop) {
-  const ModelUse& use = options_.pictures.use;
-  read_all();
-  results_ = Tensor(network_.with_n(total()));
-  const auto engine = use.make(model_, std::min(use.batch, total()));
+  const network::Spec& spec = model_.parameters.spec();
+  if (!spec.any_size()) make_measurement(options_, spec.input(1));  // before any picture is fitted to it
+  for (int64_t i = 0; i < work_.count(); ++i) {
+    fit(i);
+    restored_.push_back({work_.entry(i, fittings_.back()), {}, {}});
+  }
+  const BatchPlan plan{total(), std::min(options_.pictures.use.batch, total()),
+                       [&](int64_t k) { return shape(k / n()); }};
+  engine_.at(shape(0), batch_of(shape(0), plan.batch));  // says early what is wrong with it
   work_.prepare_output(n());
+  figure_.resize(static_cast<size_t>(shown() * columns()));
   const json how = parameters();
-  in_batches("restoring", total(), use.batch, "results", stop,
+  in_batches("restoring", plan, "results", stop,
              [&](int64_t first, int64_t count, const sample::Observer& observer) {
-               const sample::Samples drawn = draw(*engine, first, count, observer, stop);
+               const sample::Samples drawn = draw(first, count, observer, stop);
                if (!drawn.stopped) keep(drawn, first, how);
                return !drawn.stopped;
              });
-  const Tensor given = shown_measurement();
-  write_figure(how, given);
-  RestoreResult result{options_.pictures.out, how, {}};
-  for (int64_t i = 0; i < work_.count(); ++i) result.pictures.push_back(compared(i, given));
+  for (int64_t i = 0; i < work_.count(); ++i) finish(i);
+  const std::string names = fmt::format("measured, {} results{}", n(), options_.degrade ? ", truth" : "");
+  work_.write_figure(figure_, columns(), picture_text(how, {{"Columns", names}}));
+  RestoreResult result{options_.pictures.out, how, restored_};
   work_.write_report(to_json(result));
   return result;
 }

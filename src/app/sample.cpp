@@ -10,6 +10,7 @@
 #include "core/seeds.h"
 #include "image/animation.h"
 #include "image/image.h"
+#include "image/mask.h"
 #include "report/recorder.h"
 
 namespace mdsm::app {
@@ -36,13 +37,15 @@ class SampleJob {
         stop_(stop),
         parameters_(parameters_of(options, model, sampler)),
         store_(options.out, parameters_, options.resume, options.force),
-        model_(
-            options.use.make(model, std::min(options.use.batch, static_cast<int64_t>(options.seeds.size())))),
+        batch_(batch_of(options, model)),
+        model_(options.use.make(model, batch_, image_shape(options, model))),
         trajectory_(*model_, first_of(options.seeds, kTrajectories)) {}
 
   SampleResult run();
 
  private:
+  static Shape image_shape(const SampleOptions& options, const network::Model& model);
+  static int64_t batch_of(const SampleOptions& options, const network::Model& model);
   static json parameters_of(const SampleOptions& options, const network::Model& model,
                             const SamplerChoice& sampler);
   report::SampleSet draw_batch(std::span<const uint64_t> seeds, int64_t before, Progress& progress);
@@ -55,7 +58,8 @@ class SampleJob {
   const std::atomic<bool>& stop_;
   json parameters_;
   report::SampleStore store_;
-  std::unique_ptr<engine::TrainableEnergy> model_;
+  int64_t batch_;
+  std::unique_ptr<engine::EnergyModel> model_;
   report::Trajectory trajectory_;
 };
 
@@ -64,7 +68,24 @@ json SampleJob::parameters_of(const SampleOptions& options, const network::Model
   json parameters = sampler.parameters();
   parameters.update(model_parameters(options.use.model, model));
   parameters["command"] = "sample";
+  if (!options.size.empty()) {
+    const Shape image = image_shape(options, model);
+    parameters["size"] = fmt::format("{}x{}", image.w, image.h);
+  }
   return parameters;
+}
+
+Shape SampleJob::image_shape(const SampleOptions& options, const network::Model& model) {
+  Shape image = model.parameters.spec().input(1);
+  if (options.size.empty()) return image;
+  const image::PixelSize size = image::parse_size(options.size, "--size");
+  image.h = size.height, image.w = size.width;
+  return model.parameters.at_size(image.h, image.w).spec().input(1);  // says when the network has one size
+}
+
+int64_t SampleJob::batch_of(const SampleOptions& options, const network::Model& model) {
+  return app::batch_of(image_shape(options, model),
+                       std::min(options.use.batch, static_cast<int64_t>(options.seeds.size())));
 }
 
 // before: samples that this call has drawn already, for the display.
@@ -114,8 +135,8 @@ void SampleJob::draw_all() {
   if (todo.empty()) return;
   const auto total = static_cast<int64_t>(todo.size());
   Progress progress("sampling", total, "images");
-  for (int64_t first = 0; first < total; first += options_.use.batch) {
-    const auto count = static_cast<size_t>(std::min(options_.use.batch, total - first));
+  for (int64_t first = 0; first < total; first += batch_) {
+    const auto count = static_cast<size_t>(std::min(batch_, total - first));
     report::SampleSet set =
         draw_batch(std::span(todo).subspan(static_cast<size_t>(first), count), first, progress);
     if (!set.seeds.empty()) store_.add(std::move(set));

@@ -19,6 +19,7 @@ namespace mdsm::app {
 struct SampleOptions {
   ModelUse use;
   std::vector<uint64_t> seeds;
+  std::string size;  // "WIDTHxHEIGHT"; empty: the model's own
   std::string out = "samples";
   int64_t columns = 0;  // of the grid; 0 = as many as rows
   int64_t scale = 2;    // size of a pixel in the pictures

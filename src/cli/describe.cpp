@@ -19,8 +19,10 @@ class Describe : public Command {
     network_.declare(options);
     options.group("Output");
     options.add("batch", job_.batch, "images a batch, for the memory").range(1, 1'000'000);
+    options.add("svg", job_.svg, "draw the network to this file").meta("FILE.svg");
     options.add("json", json_, "print JSON for machines").command_line_only();
     options.example("mdsm describe --net res18 --width 128 --channels 3");
+    options.example("mdsm describe --net unet --width 32 --channels 3 --svg unet.svg");
   }
 
   int run(OptionSet& options) override {

@@ -1,7 +1,5 @@
 #include "app/energy.h"
 
-#include "app/engine_options.h"
-#include "app/model_use.h"
 #include "cli/command.h"
 #include "data/data_options.h"
 
@@ -13,14 +11,12 @@ class Energy : public Command {
   const char* name() const override { return "energy"; }
   const char* summary() const override { return "Compute the energies of images, and the gradients by them"; }
   void declare(OptionSet& options) override {
-    options.group("Model");
-    options.add("model", job_.model, "model file, run folder or bundled model").meta("MODEL").required();
+    job_.use.declare_model(options);
     data::declare_data_options(options, job_.data);
     options.group("Energies");
     options.add("noise", job_.noise, "standard deviation of Gaussian noise put on the images").range(0, 1000);
     options.add("seed", job_.seed, "seed of the noise and of random data").range(0);
-    options.add("batch", job_.batch, "images computed at a time").range(1, 1'000'000);
-    app::declare_engine_options(options, job_.engine, job_.threads);
+    job_.use.declare_engine(options);
     options.group("Output");
     options.add("out", job_.out, "write the energies (N) as .npy").meta("FILE.npy");
     options.add("gradient", job_.gradient, "write grad_x = +dE/dx (N,C,H,W) as .npy").meta("FILE.npy");

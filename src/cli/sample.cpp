@@ -19,6 +19,10 @@ class Sample : public Command {
     options.group("Samples");
     options.add("n", n_, "how many; seeds 0 to n-1").range(1, 1e7);
     options.add("seeds", seeds_, "which, as in 0-63,70; a seed always gives the same image").meta("SEEDS");
+    options
+        .add("size", sample_.size,
+             "unet: size of the images, in pixels, as in 48x40; the model's own without")
+        .meta("WIDTHxHEIGHT");
     sampler_.declare(options, sample::samplers().names());
     sample_.use.declare_engine(options);
     options.group("Output");
@@ -38,6 +42,8 @@ class Sample : public Command {
 
   int run(OptionSet& options) override {
     if (options.given("seeds") && seeds_.empty()) parse_seeds(seeds_, "--seeds");  // says what is wrong
+    if (options.given("size") && sample_.size.empty())
+      fail_usage("write it as in 48x40, or leave it out", "--size is empty");
     sample_.seeds = app::chosen_seeds(n_, options.given("n"), seeds_);
     if (sample_.resume && sample_.force) fail_usage("choose one", "--resume and --force exclude each other");
     const network::Model model = sample_.use.load();

@@ -7,32 +7,31 @@
 #include "image/raster.h"
 
 namespace mdsm::data {
+
 Fitting::Fitting(const Shape& picture, const Shape& network, const DataOptions& options,
-                 const std::string& name)
+                 const std::string& name, Sizes sizes)
     : network_(network.with_n(1)),
       steps_(options),
       picture_{picture.w, picture.h},
       cropped_(picture_),
       resized_(picture_),
       name_(name) {
-  const int64_t size = network.w;
   if (options.crop > std::min(picture_.width, picture_.height))
     fail_usage("crop to less, or leave --crop out", "{}: {}x{} pixels cannot be cropped to {}", name,
                picture_.width, picture_.height, options.crop);
   if (options.crop > 0) cropped_ = resized_ = {options.crop, options.crop};
-  const bool too_large = std::max(cropped_.width, cropped_.height) > size;
-  if (steps_.resize == 0 && too_large) steps_.resize = size;
+  if (sizes == Sizes::own) fill_in(network.w);
   if (steps_.resize > 0) resized_ = {steps_.resize, steps_.resize};
-  const Size target{size, network.h};
-  if (steps_.pad < 0) steps_.pad = std::max(resized_.width, resized_.height) <= size ? size : 0;
+  steps_.pad = std::max<int64_t>(0, steps_.pad);
   const Size end = steps_.pad > 0 ? Size{steps_.pad, steps_.pad} : resized_;
   if (steps_.pad > 0 && steps_.pad < std::max(resized_.width, resized_.height))
     fail_usage("pad to more, or use --resize", "{}: {}x{} pixels cannot be padded to {}", name,
                resized_.width, resized_.height, steps_.pad);
-  if (end != target)
-    fail_usage(fmt::format("use --resize {}, or leave the sizes out", size),
-               "{}: fitted to {}x{} pixels, but the model takes {}x{}", name, end.width, end.height, size,
-               network.h);
+  if (sizes == Sizes::own && end != Size{network.w, network.h})
+    fail_usage(fmt::format("use --resize {}, or leave the sizes out", network.w),
+               "{}: fitted to {}x{} pixels, but the model takes {}x{}", name, end.width, end.height,
+               network.w, network.h);
+  network_.h = end.height, network_.w = end.width;
   const int64_t channels = options.colour == Colour::grey ? 1 : options.colour == Colour::rgb ? 3 : picture.c;
   if (channels != network.c)
     fail_usage(network.c == 1   ? "use --colour grey"
@@ -40,6 +39,13 @@ Fitting::Fitting(const Shape& picture, const Shape& network, const DataOptions& 
                                 : "give it images of its own kind",
                "{}: {} channel{}, but the model takes {}", name, channels, channels == 1 ? "" : "s",
                network.c);
+}
+
+void Fitting::fill_in(int64_t size) {
+  int64_t side = std::max(cropped_.width, cropped_.height);
+  if (steps_.resize == 0 && side > size) steps_.resize = size;
+  if (steps_.resize > 0) side = steps_.resize;
+  if (steps_.pad < 0) steps_.pad = side <= size ? size : 0;
 }
 
 void Fitting::check_picture(const image::Picture& picture) const {
@@ -53,9 +59,10 @@ std::vector<float> Fitting::fit(const image::Picture& picture) const {
   check_picture(picture);
   RawImages fitted = data::fit(raw_image(picture, name_), steps_);
   if (auto* floats = std::get_if<std::vector<float>>(&fitted.values)) return std::move(*floats);
-  std::vector<float> values;
-  for (const uint8_t value : std::get<std::vector<uint8_t>>(fitted.values))
-    values.push_back(static_cast<float>(value) / 255.0f);
+  const auto& bytes = std::get<std::vector<uint8_t>>(fitted.values);
+  std::vector<float> values(bytes.size());
+  std::ranges::transform(bytes, values.begin(),
+                         [](uint8_t value) { return static_cast<float>(value) / 255.0f; });
   return values;
 }
 
@@ -95,6 +102,9 @@ image::Image Fitting::coloured(const image::Picture& picture) const {
 }
 
 image::Image Fitting::put_back(std::span<const float> result, const image::Picture& picture) const {
+  check_picture(picture);
+  if (picture_ == cropped_ && cropped_ == resized_ && resized_ == Size{network_.w, network_.h})
+    return image::to_image(ConstTensorView{result.data(), network_});
   image::Image out = coloured(picture);
   Tensor middle({1, network_.c, resized_.height, resized_.width});
   Tensor part({1, network_.c, cropped_.height, cropped_.width});

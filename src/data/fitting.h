@@ -1,6 +1,7 @@
 // One picture of any size made to fit a network, and the network's answer put back into the picture. The
-// steps are those of `mdsm data` (crop, resize, pad, colour); what the options leave open is filled in: a
-// picture that is too large is resized, one that is too small is padded.
+// steps are those of `mdsm data` (crop, resize, pad, colour); what the options leave open is filled in: for a
+// network of one size, a picture that is too large is resized, one that is too small is padded; for a network
+// that takes any size, the picture stays as it is.
 #pragma once
 
 #include <span>
@@ -12,11 +13,18 @@
 
 namespace mdsm::data {
 
+// What sizes a network takes: its own, or any.
+enum class Sizes { own, any };
+
 class Fitting {
  public:
   // picture: its shape. network: shape of the network's images. Usage errors where the options lead to
   // another shape. `name` is for messages.
-  Fitting(const Shape& picture, const Shape& network, const DataOptions& options, const std::string& name);
+  Fitting(const Shape& picture, const Shape& network, const DataOptions& options, const std::string& name,
+          Sizes sizes = Sizes::own);
+
+  // Of the fitted picture, n = 1: the network's, or where it takes any size, what the options make of it.
+  const Shape& shape() const { return network_; }
 
   // (C,H,W) in [0,1], of the picture or of another one of its size.
   std::vector<float> fit(const image::Picture& picture) const;
@@ -39,6 +47,7 @@ class Fitting {
     int64_t width = 0, height = 0;
     bool operator==(const Size&) const = default;
   };
+  void fill_in(int64_t size);  // what the options leave open, for a network of one size
   void check_picture(const image::Picture& picture) const;
 
   Shape network_;

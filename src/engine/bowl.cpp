@@ -51,6 +51,7 @@ class BowlEnergy : public TrainableEnergy {
     add_bowl(x, energy);
   }
 
+  void set_window_impl(const Window& window) override { network_->set_window(window); }
   void zero_gradient_impl() override { network_->zero_gradient(); }
   double gradient_norm_impl() override { return network_->gradient_norm(); }
   void optimiser_step_impl(const AdamStep& step) override { network_->optimiser_step(step); }

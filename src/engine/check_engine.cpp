@@ -149,6 +149,11 @@ void CheckEngine::energy_gradient_impl(ConstTensorView x, std::span<const float>
                     difference(read_state(*reference_, StateVector::gradient), b));
 }
 
+void CheckEngine::set_window_impl(const Window& window) {
+  tested_->set_window(window);
+  reference_->set_window(window);
+}
+
 void CheckEngine::zero_gradient_impl() {
   tested_->zero_gradient();
   reference_->zero_gradient();

@@ -5,7 +5,7 @@
 namespace mdsm {
 
 void EnergyModel::check_images(ConstTensorView x, const char* what) const {
-  if (x.shape.n < 1 || x.shape != images(x.shape.n))
+  if (x.shape.n < 1 || !takes(x.shape.with_n(1)))
     fail("fit the images to the model (--pad, --crop, --resize, --colour)",
          "{} has shape {}, the network takes {}", what, x.shape.text(), images(x.shape.n).text());
   if (const int64_t at = find_non_finite(x.values()); at >= 0)

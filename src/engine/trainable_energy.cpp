@@ -1,7 +1,8 @@
 #include "engine/trainable_energy.h"
 
+#include <algorithm>
+
 #include "core/error.h"
-#include "network/graph.h"
 
 namespace mdsm::engine {
 
@@ -9,8 +10,6 @@ TrainableEnergy::TrainableEnergy(const network::Spec& spec)
     : EnergyModel(spec.input(1), spec.sigma0), spec_(spec) {
   validate(spec);
 }
-
-bool TrainableEnergy::has_energy() const { return network::has_energy(spec_.head); }
 
 void TrainableEnergy::objective_gradient(ConstTensorView x, ConstTensorView noisy,
                                          std::span<const float> weight, std::span<float> residual,
@@ -34,6 +33,17 @@ void TrainableEnergy::energy_gradient(ConstTensorView x, std::span<const float> 
     fail("this is a bug in the caller", "a weight of an energy is not finite");
   require_energy("maximum likelihood");
   energy_gradient_impl(x, weight, energy);
+}
+
+void TrainableEnergy::set_window(const Window& w) {
+  const Shape& image = image_shape();
+  if (!spec_.any_size())
+    fail("this is a bug in the caller", "the energy of {} is no sum over pixels", to_string(spec_.network));
+  if (std::min({w.top, w.left, w.height - 1, w.width - 1}) < 0 || w.top + w.height > image.h ||
+      w.left + w.width > image.w)
+    fail("this is a bug in the caller", "a window of {}x{} pixels at {},{} in an image of {}x{}", w.width,
+         w.height, w.left, w.top, image.w, image.h);
+  set_window_impl(w);
 }
 
 void TrainableEnergy::read(StateVector which, std::span<float> out) const {

@@ -31,13 +31,22 @@ struct MemoryNeed {
   size_t energy = 0, gradient = 0, training = 0;
 };
 
+// Pixels of an image: rows from top on, columns from left on.
+struct Window {
+  int64_t top = 0, left = 0, height = 0, width = 0;
+};
+
 class TrainableEnergy : public EnergyModel {
  public:
   explicit TrainableEnergy(const network::Spec& spec);
 
   const network::Spec& spec() const { return spec_; }
-  bool has_energy() const override;
+  bool has_energy() const override { return network::has_energy(spec_.head); }
   virtual std::string name() const = 0;  // "native", "torch (cpu)", ...
+
+  // Energies that are sums over pixels (image heads): from now on only the terms of the pixels in the window
+  // count, in the energy and all its derivatives. The rest of the image is what they see around them.
+  void set_window(const Window& window);
 
   // The denoising objective, sum_n weight_n ‖x_n - noisy_n + sigma0² grad_x(noisy_n)‖² (paper, equation for
   // L_MDSM). Adds its derivative by the parameters to the gradient vector, so that micro-batches add up.
@@ -63,6 +72,7 @@ class TrainableEnergy : public EnergyModel {
                                        std::span<float> energy) = 0;
   virtual void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                                     std::span<float> energy) = 0;
+  virtual void set_window_impl(const Window& window) = 0;
   virtual void zero_gradient_impl() = 0;
   virtual double gradient_norm_impl() = 0;
   virtual void optimiser_step_impl(const AdamStep& step) = 0;

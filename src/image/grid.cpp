@@ -25,25 +25,33 @@ Image to_image(ConstTensorView one) {
   return image;
 }
 
-Image grid(ConstTensorView x, int64_t columns, int64_t scale, int64_t gap) {
-  const Shape& s = x.shape;
-  if (s.n < 1) fail("give at least one image", "a grid of no images ({})", s.text());
+Image grid(std::span<const Image> cells, int64_t columns, int64_t scale, int64_t gap) {
+  const auto n = static_cast<int64_t>(cells.size());
+  if (n < 1) fail("give at least one image", "a grid of no images");
   if (columns < 1 || scale < 1 || gap < 0)
     fail("columns and scale start at 1, the gap at 0", "a grid of {} columns, scale {} and gap {}", columns,
          scale, gap);
-  columns = std::min(columns, s.n);
-  const int64_t rows = (s.n + columns - 1) / columns;
-  const int64_t width = s.w * scale, height = s.h * scale;
-  Image sheet = make_image(columns * (width + gap) - gap, rows * (height + gap) - gap, s.c == 3 ? 3 : 1, 255);
-  for (int64_t i = 0; i < s.n; ++i) {
-    const Image cell = to_image(x.images(i, 1));
-    const int64_t left = i % columns * (width + gap), top = i / columns * (height + gap);
-    for (int64_t y = 0; y < height; ++y)
-      for (int64_t px = 0; px < width; ++px)
-        std::copy_n(cell.row(y / scale) + px / scale * cell.channels, cell.channels,
-                    sheet.row(top + y) + (left + px) * cell.channels);
+  columns = std::min(columns, n);
+  const int64_t rows = (n + columns - 1) / columns, channels = cells[0].channels;
+  const int64_t width = std::ranges::max_element(cells, {}, &Image::width)->width * scale;
+  const int64_t height = std::ranges::max_element(cells, {}, &Image::height)->height * scale;
+  Image sheet = make_image(columns * (width + gap) - gap, rows * (height + gap) - gap, channels, 255);
+  for (int64_t i = 0; i < n; ++i) {
+    const Image& cell = cells[static_cast<size_t>(i)];
+    const int64_t left = i % columns * (width + gap) + (width - cell.width * scale) / 2;
+    const int64_t top = i / columns * (height + gap) + (height - cell.height * scale) / 2;
+    for (int64_t y = 0; y < cell.height * scale; ++y)
+      for (int64_t px = 0; px < cell.width * scale; ++px)
+        std::copy_n(cell.row(y / scale) + px / scale * channels, channels,
+                    sheet.row(top + y) + (left + px) * channels);
   }
   return sheet;
+}
+
+Image grid(ConstTensorView x, int64_t columns, int64_t scale, int64_t gap) {
+  std::vector<Image> cells;
+  for (int64_t i = 0; i < x.shape.n; ++i) cells.push_back(to_image(x.images(i, 1)));
+  return grid(cells, columns, scale, gap);
 }
 
 }  // namespace mdsm::image

@@ -45,7 +45,8 @@ Image to_rgb(const Image& image);
 // first.
 Image to_image(ConstTensorView one);
 // The images of x row by row on a grid with `columns` columns; each pixel drawn scale x scale, white gaps of
-// `gap` pixels between.
+// `gap` pixels between. Cells of other sizes than the largest stand in the middle of theirs.
 Image grid(ConstTensorView x, int64_t columns, int64_t scale = 1, int64_t gap = 2);
+Image grid(std::span<const Image> cells, int64_t columns, int64_t scale = 1, int64_t gap = 2);
 
 }  // namespace mdsm::image

@@ -1,7 +1,9 @@
 #include "image/mask.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <optional>
 
 #include "core/error.h"
 #include "core/random.h"
@@ -11,6 +13,21 @@ namespace {
 
 Mask all_known(int64_t width, int64_t height) {
   return {{1, 1, height, width}, std::vector<uint8_t>(static_cast<size_t>(width * height), 1)};
+}
+
+// "8,8,16,16" with the given mark between; nothing where the text is anything else.
+template <size_t kCount>
+std::optional<std::array<int64_t, kCount>> whole_numbers(const std::string& text, char mark) {
+  std::array<int64_t, kCount> values = {};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (size_t i = 0; i < kCount; ++i) {
+    const auto [next, error] = std::from_chars(at, end, values[i]);
+    const bool last = i + 1 == kCount;
+    if (error != std::errc() || (last ? next != end : next == end || *next != mark)) return std::nullopt;
+    at = next + 1;
+  }
+  return values;
 }
 
 }  // namespace
@@ -25,17 +42,18 @@ double Mask::missing_share() const {
   return known.empty() ? 0 : static_cast<double>(missing) / static_cast<double>(known.size());
 }
 
+PixelSize parse_size(const std::string& text, const std::string& option) {
+  const auto values = whole_numbers<2>(text, 'x');
+  if (!values || std::ranges::min(*values) < 1)
+    fail_usage("write the width and the height in pixels, as in 48x40", "{}: '{}' is no size", option, text);
+  return {(*values)[0], (*values)[1]};
+}
+
 PixelBox parse_box(const std::string& text, const std::string& option) {
-  int64_t values[4] = {};
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (int i = 0; i < 4; ++i) {
-    const auto [next, error] = std::from_chars(at, end, values[i]);
-    const bool last = i == 3;
-    if (error != std::errc() || (last ? next != end : next == end || *next != ','))
-      fail_usage("write x,y,width,height in pixels, as in 8,8,16,16", "{}: '{}' is not a box", option, text);
-    at = next + 1;
-  }
+  const auto numbers = whole_numbers<4>(text, ',');
+  if (!numbers)
+    fail_usage("write x,y,width,height in pixels, as in 8,8,16,16", "{}: '{}' is not a box", option, text);
+  const auto& values = *numbers;
   const PixelBox box{values[0], values[1], values[2], values[3]};
   if (box.x < 0 || box.y < 0)
     fail_usage("count from the top left, 0,0", "{}: '{}' starts outside", option, text);

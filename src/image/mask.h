@@ -25,6 +25,11 @@ struct PixelBox {
 };
 PixelBox parse_box(const std::string& text, const std::string& option);  // "x,y,w,h"
 
+struct PixelSize {
+  int64_t width = 0, height = 0;
+};
+PixelSize parse_size(const std::string& text, const std::string& option);  // "WxH"
+
 // Masks (1,1,H,W) of a picture of width x height; `name` is the picture's, for messages. Both throw when they
 // do not fit it.
 // White (128 and above) is missing, black is known.

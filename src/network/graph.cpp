@@ -71,11 +71,21 @@ Graph GraphBuilder::finish(Head head) {
   return std::move(graph_);
 }
 
-bool is_image_head(Head head) {
-  return head == Head::squared_residual || head == Head::inner_product || head == Head::denoiser;
+// The map at i, halved h times, sees the pixels from i 2^h - r to (i + 1) 2^h - 1 + r. A pixel of an enlarged
+// map may lie at the far end of the one it comes from.
+int64_t receptive_radius(const Graph& graph) {
+  std::vector<int64_t> radius = {0};
+  for (size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    const int64_t pixel = int64_t{1} << graph.sizes[i + 1].halvings;
+    int64_t r = 0;
+    for (const int input : layer.inputs) r = std::max(r, radius[static_cast<size_t>(input)]);
+    if (layer.kind == LayerKind::convolution) r += layer.kernel / 2 * pixel;
+    if (layer.kind == LayerKind::upsample) r += pixel;
+    radius.push_back(r);
+  }
+  return radius.back();
 }
-
-bool has_energy(Head head) { return head != Head::denoiser; }
 
 namespace {
 

@@ -86,12 +86,9 @@ class GraphBuilder {
   Graph graph_;
 };
 
-// True where the head works on a map of the image's own shape, with y = x - 1/2 in place of x: such energies
-// take images of any size.
-bool is_image_head(Head head);
-// False where the network only denoises: sigma0² grad_x is the image minus the denoised one, the gradient of
-// nothing, and engines give 0 for every energy.
-bool has_energy(Head head);
+// How many pixels away from a pixel of the last map the image still has a part in it, at the worst place: of
+// an image head, an energy's term at a pixel sees the image that far around it.
+int64_t receptive_radius(const Graph& graph);
 
 Graph make_graph(const Spec& spec);
 // Of any graph; size: of the images, which the features of a quadratic or linear head depend on.

@@ -33,6 +33,22 @@ Parameters Parameters::random(const Spec& spec, uint64_t seed) {
   return parameters;
 }
 
+Parameters Parameters::at_size(int64_t height, int64_t width) const {
+  const Shape own = spec_.input(1);
+  if (own.h == height && own.w == width) return *this;
+  if (!spec_.any_size())
+    fail_usage("fit the images (--crop, --resize, --pad), or use a model of --net unet",
+               "{} takes images of {}x{} pixels and no others, not {}x{}", to_string(spec_.network), own.w,
+               own.h, width, height);
+  Spec spec = spec_;
+  spec.rows = height;
+  spec.columns = width;
+  validate(spec);
+  Parameters other = *this;  // no parameter depends on the size
+  other.spec_ = spec;
+  return other;
+}
+
 const ParameterInfo& Parameters::info(const std::string& name) const {
   for (const ParameterInfo& info : layout_)
     if (info.name == name) return info;

@@ -18,6 +18,8 @@ class Parameters {
   static Parameters initialised(const Spec& spec, uint64_t seed);
   // The same with no layer at zero: for comparisons, which zeros would leave little to see.
   static Parameters random(const Spec& spec, uint64_t seed);
+  // The same weights for images of another size; only where the network takes any (Spec::any_size).
+  Parameters at_size(int64_t height, int64_t width) const;
 
   const Spec& spec() const { return spec_; }
   const std::vector<ParameterInfo>& layout() const { return layout_; }

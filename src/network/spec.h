@@ -30,6 +30,14 @@ constexpr auto enum_names(Head) {
                          {Head::inner_product, "inner-product"},
                          {Head::denoiser, "denoiser"}});
 }
+// True where the head works on a map of the image's own shape, with y = x - 1/2 in place of x: such energies
+// are sums over pixels and take images of any size.
+constexpr bool is_image_head(Head head) {
+  return head == Head::squared_residual || head == Head::inner_product || head == Head::denoiser;
+}
+// False where the network only denoises: sigma0² grad_x is the image minus the denoised one, the gradient of
+// nothing, and engines give 0 for every energy.
+constexpr bool has_energy(Head head) { return head != Head::denoiser; }
 enum class Activation { elu, silu };
 constexpr auto enum_names(Activation) {
   return names_of<Activation>({{Activation::elu, "elu"}, {Activation::silu, "silu"}});
@@ -50,6 +58,7 @@ struct Spec {
   // unet: images of another shape than size x size; 0 = size.
   int64_t rows = 0, columns = 0;
 
+  bool any_size() const { return is_image_head(head); }
   Shape input(int64_t n) const { return {n, channels, rows > 0 ? rows : size, columns > 0 ? columns : size}; }
   bool operator==(const Spec&) const = default;
 };

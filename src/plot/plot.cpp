@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/markup.h"
+#include "plot/svg_parts.h"
 
 namespace mdsm::plot {
 namespace {
@@ -72,18 +72,6 @@ std::vector<double> ticks(const Axis& axis, int count) {
   return values;
 }
 
-std::string text_at(double x, double y, const char* anchor, const std::string& text, const char* more = "") {
-  return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}"{}>{}</text>)", x, y, anchor, more,
-                     escape_markup(text)) +
-         "\n";
-}
-
-std::string line(double x1, double y1, double x2, double y2, const char* colour) {
-  return fmt::format(R"(<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}"/>)", x1, y1, x2, y2,
-                     colour) +
-         "\n";
-}
-
 // Pieces between points that cannot be drawn.
 std::string path_of(const PlotSeries& series, const Axis& x, const Axis& y) {
   std::string data;
@@ -145,8 +133,8 @@ std::string panel_text(const PlotPanel& panel, const Axis& x, double top, bool l
     const std::string fill = fmt::format(
         R"( fill="{}" stroke="#fff" stroke-width="4" stroke-linejoin="round" paint-order="stroke")",
         series.colour);
-    out += text_at(left ? kLeft + 8 : kWidth - kRight - 8, legend, left ? "start" : "end", series.label,
-                   fill.c_str());
+    out +=
+        text_at(left ? kLeft + 8 : kWidth - kRight - 8, legend, left ? "start" : "end", series.label, fill);
     legend += 16;
   }
   out += fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" fill="none" stroke="{}"/>)", kLeft, top,
@@ -154,7 +142,7 @@ std::string panel_text(const PlotPanel& panel, const Axis& x, double top, bool l
          "\n";
   const double middle = top + kPanelHeight / 2;
   const std::string turn = fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", middle);
-  return out + text_at(18, middle, "middle", panel.y_label, turn.c_str());
+  return out + text_at(18, middle, "middle", panel.y_label, turn);
 }
 
 }  // namespace
@@ -195,16 +183,12 @@ std::string svg(const Plot& plot) {
       for (const double value : series.x) x.range.add(x.scaled(value));
   x.range.widen(0.01);
 
-  std::string out = fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" font-family="sans-serif" font-size="12" fill="#222">)"
-      "\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-      kWidth, height);
-  out += text_at(kWidth / 2, 24, "middle", plot.title, " font-size=\"15\"");
+  std::string out = text_at(kWidth / 2, 24, "middle", plot.title, " font-size=\"15\"");
   double top = kTop;
   for (size_t i = 0; i < plot.panels.size(); ++i, top += kPanelHeight + kGap)
     out += panel_text(plot.panels[i], x, top, i + 1 == plot.panels.size());
   out += text_at((kLeft + kWidth - kRight) / 2, height - 12, "middle", plot.x_label);
-  return out + "</svg>\n";
+  return page(kWidth, height, out);
 }
 
 }  // namespace mdsm::plot

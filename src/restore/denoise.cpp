@@ -22,12 +22,17 @@ std::vector<float> noise_levels(double sigma0, ConstTensorView grad_x) {
 }
 
 Denoised denoise(engine::EnergyModel& model, ConstTensorView noisy, const DenoiseOptions& options) {
+  Tensor copy(noisy.shape);
+  std::ranges::copy(noisy.values(), copy.data());
+  return denoise_in_place(model, std::move(copy), options);
+}
+
+Denoised denoise_in_place(engine::EnergyModel& model, Tensor noisy, const DenoiseOptions& options) {
   sample::check_at_least(options.steps, 1, "steps");
   sample::check_range(options.share, 0.01, 1, "share");
-  Denoised out{Tensor(noisy.shape), {}, std::vector<float>(static_cast<size_t>(noisy.shape.n))};
-  std::ranges::copy(noisy.values(), out.x.data());
-  Tensor grad_x(noisy.shape);
-  std::vector<float> energy(out.energy.size());
+  Denoised out{std::move(noisy), {}, {}};
+  Tensor grad_x(out.x.shape());
+  std::vector<float> energy(static_cast<size_t>(out.x.shape().n));
   for (int64_t step = 1; step <= options.steps; ++step) {
     model.energy_and_gradient(out.x, energy, grad_x);
     if (step == 1) out.energy = energy, out.sigma = noise_levels(model.sigma0(), grad_x);

@@ -24,6 +24,8 @@ struct Denoised {
 };
 
 Denoised denoise(engine::EnergyModel& engine, ConstTensorView noisy, const DenoiseOptions& options = {});
+// In the memory of the images given and of one gradient.
+Denoised denoise_in_place(engine::EnergyModel& engine, Tensor noisy, const DenoiseOptions& options = {});
 
 // Peak signal-to-noise ratio in dB of each image against the truth, for a peak of 1; infinity when equal.
 std::vector<double> psnr(ConstTensorView x, ConstTensorView truth);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "core/mean.h"
 #include "core/threads.h"
 #include "restore/denoise.h"
 #include "sample/checks.h"
@@ -78,15 +79,20 @@ std::vector<double> gaussian_weights(double width) {
 }
 
 template <class Filter>
-FilterResult best(std::span<const double> settings, ConstTensorView noisy, ConstTensorView truth,
-                  const Filter& filter) {
+FilterResult best(std::span<const double> settings, std::span<const Tensor> noisy,
+                  std::span<const Tensor> truth, const Filter& filter) {
   FilterResult found;
   found.mean_psnr = -std::numeric_limits<double>::infinity();
   for (const double setting : settings) {
-    FilterResult one{.setting = setting, .x = filter(noisy, setting), .psnr = {}, .mean_psnr = 0};
-    for (float& value : one.x.values()) value = std::clamp(value, 0.0f, 1.0f);
-    one.psnr = psnr(one.x, truth);
-    for (const double value : one.psnr) one.mean_psnr += value / static_cast<double>(one.psnr.size());
+    FilterResult one{.setting = setting, .x = {}, .psnr = {}, .mean_psnr = 0};
+    for (size_t i = 0; i < noisy.size(); ++i) {
+      Tensor x = filter(noisy[i], setting);
+      for (float& value : x.values()) value = std::clamp(value, 0.0f, 1.0f);
+      const auto reached = psnr(x, truth[i]);
+      one.psnr.insert(one.psnr.end(), reached.begin(), reached.end());
+      one.x.push_back(std::move(x));
+    }
+    one.mean_psnr = mean(one.psnr);
     if (one.mean_psnr > found.mean_psnr) found = std::move(one);
   }
   return found;
@@ -118,12 +124,12 @@ Tensor gaussian_filter(ConstTensorView x, double width) {
   return out;
 }
 
-FilterResult best_median(ConstTensorView noisy, ConstTensorView truth) {
+FilterResult best_median(std::span<const Tensor> noisy, std::span<const Tensor> truth) {
   return best(kMedianSizes, noisy, truth,
               [](ConstTensorView x, double size) { return median_filter(x, static_cast<int64_t>(size)); });
 }
 
-FilterResult best_gaussian(ConstTensorView noisy, ConstTensorView truth) {
+FilterResult best_gaussian(std::span<const Tensor> noisy, std::span<const Tensor> truth) {
   return best(kGaussianWidths, noisy, truth, gaussian_filter);
 }
 

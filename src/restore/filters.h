@@ -2,6 +2,7 @@
 // few of each. Edges are mirrored, the edge pixel included (b a | a b c), so that no border is darkened.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/tensor.h"
@@ -16,8 +17,8 @@ Tensor gaussian_filter(ConstTensorView x, double width);
 // What a filter reached, and with which setting.
 struct FilterResult {
   double setting = 0;        // size of a median, width of a Gaussian
-  Tensor x;                  // (N,C,H,W), clamped to [0,1]
-  std::vector<double> psnr;  // (N) against the truth
+  std::vector<Tensor> x;     // as given, clamped to [0,1]
+  std::vector<double> psnr;  // of every image against the truth
   double mean_psnr = 0;
 };
 
@@ -26,7 +27,8 @@ constexpr double kGaussianWidths[] = {0.4, 0.5, 0.6, 0.7, 0.8, 1, 1.2, 1.5, 2, 2
 
 // The setting with the highest mean PSNR, one for all images. It is chosen by looking at the truth, which no
 // real use of a filter could do: the comparison favours the filters.
-FilterResult best_median(ConstTensorView noisy, ConstTensorView truth);
-FilterResult best_gaussian(ConstTensorView noisy, ConstTensorView truth);
+// Images may differ in size.
+FilterResult best_median(std::span<const Tensor> noisy, std::span<const Tensor> truth);
+FilterResult best_gaussian(std::span<const Tensor> noisy, std::span<const Tensor> truth);
 
 }  // namespace mdsm::restore

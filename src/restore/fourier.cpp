@@ -1,5 +1,6 @@
 #include "restore/fourier.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace mdsm::restore {
@@ -9,23 +10,25 @@ using Complex = Fourier::Complex;
 Complex times(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
-}  // namespace
 
-Fourier::Fourier(int64_t size) : size_(size) {
-  for (int64_t k = 0; k < size; ++k)
-    roots_.push_back(std::polar(1.0, -2 * M_PI * static_cast<double>(k) / static_cast<double>(size)));
+std::vector<Complex> roots(int64_t n) {
+  std::vector<Complex> found;
+  for (int64_t k = 0; k < n; ++k)
+    found.push_back(std::polar(1.0, -2 * M_PI * static_cast<double>(k) / static_cast<double>(n)));
+  return found;
 }
 
-// Halves even lengths (Cooley-Tukey) and sums odd ones up directly; image sides are multiples of 8.
-void Fourier::line(const Complex* in, int64_t stride, Complex* out, int64_t n, bool inverse) const {
+// n values, `roots` of a multiple of n. Halves even lengths (Cooley-Tukey) and sums odd ones up directly.
+void line(const std::vector<Complex>& roots, const Complex* in, int64_t stride, Complex* out, int64_t n,
+          bool inverse) {
   const auto root = [&](int64_t k) {
-    const Complex r = roots_[static_cast<size_t>(k % n * (size_ / n))];
+    const Complex r = roots[static_cast<size_t>(k % n * (static_cast<int64_t>(roots.size()) / n))];
     return inverse ? std::conj(r) : r;
   };
   if (n % 2 == 0) {
     const int64_t half = n / 2;
-    line(in, 2 * stride, out, half, inverse);
-    line(in + stride, 2 * stride, out + half, half, inverse);
+    line(roots, in, 2 * stride, out, half, inverse);
+    line(roots, in + stride, 2 * stride, out + half, half, inverse);
     for (int64_t k = 0; k < half; ++k) {
       const Complex even = out[k], odd = times(root(k), out[k + half]);
       out[k] = even + odd, out[k + half] = even - odd;
@@ -38,29 +41,34 @@ void Fourier::line(const Complex* in, int64_t stride, Complex* out, int64_t n, b
   }
 }
 
+}  // namespace
+
+Fourier::Fourier(int64_t height, int64_t width) : row_roots_(roots(width)), column_roots_(roots(height)) {}
+
 void Fourier::transform(std::vector<Complex>& values, bool inverse) const {
-  std::vector<Complex> result(static_cast<size_t>(size_));
-  for (int64_t y = 0; y < size_; ++y) {
-    Complex* row = values.data() + y * size_;
-    line(row, 1, result.data(), size_, inverse);
-    for (int64_t x = 0; x < size_; ++x) row[x] = result[static_cast<size_t>(x)];
+  const auto width = static_cast<int64_t>(row_roots_.size()),
+             height = static_cast<int64_t>(column_roots_.size());
+  std::vector<Complex> result(static_cast<size_t>(std::max(width, height)));
+  for (int64_t y = 0; y < height; ++y) {
+    line(row_roots_, values.data() + y * width, 1, result.data(), width, inverse);
+    std::copy_n(result.begin(), width, values.begin() + y * width);
   }
-  for (int64_t x = 0; x < size_; ++x) {
-    line(values.data() + x, size_, result.data(), size_, inverse);
-    for (int64_t y = 0; y < size_; ++y)
-      values[static_cast<size_t>(y * size_ + x)] = result[static_cast<size_t>(y)];
+  for (int64_t x = 0; x < width; ++x) {
+    line(column_roots_, values.data() + x, width, result.data(), height, inverse);
+    for (int64_t y = 0; y < height; ++y)
+      values[static_cast<size_t>(y * width + x)] = result[static_cast<size_t>(y)];
   }
 }
 
 std::vector<Complex> Fourier::forward(const float* image) const {
-  std::vector<Complex> values(image, image + size_ * size_);
+  std::vector<Complex> values(image, image + row_roots_.size() * column_roots_.size());
   transform(values, false);
   return values;
 }
 
 void Fourier::inverse(std::vector<Complex> spectrum, float* image) const {
   transform(spectrum, true);
-  const double scale = 1.0 / static_cast<double>(size_ * size_);
+  const double scale = 1.0 / static_cast<double>(spectrum.size());
   for (size_t i = 0; i < spectrum.size(); ++i) image[i] = static_cast<float>(spectrum[i].real() * scale);
 }
 

@@ -1,4 +1,4 @@
-// Discrete Fourier transform of small square images of any size; internal to this folder.
+// Discrete Fourier transform of images of any size; internal to this folder.
 #pragma once
 
 #include <complex>
@@ -10,17 +10,15 @@ namespace mdsm::restore {
 class Fourier {
  public:
   using Complex = std::complex<double>;
-  explicit Fourier(int64_t size);
+  Fourier(int64_t height, int64_t width);
 
-  std::vector<Complex> forward(const float* image) const;           // size x size
-  void inverse(std::vector<Complex> spectrum, float* image) const;  // its real part, divided by size²
+  std::vector<Complex> forward(const float* image) const;           // height x width
+  void inverse(std::vector<Complex> spectrum, float* image) const;  // its real part, divided by the pixels
 
  private:
   void transform(std::vector<Complex>& values, bool inverse) const;  // rows, then columns
-  void line(const Complex* in, int64_t stride, Complex* out, int64_t n, bool inverse) const;
 
-  int64_t size_;
-  std::vector<Complex> roots_;  // exp(-2 pi i k / size)
+  std::vector<Complex> row_roots_, column_roots_;  // exp(-2 pi i k / n) for lines of n = width and height
 };
 
 }  // namespace mdsm::restore

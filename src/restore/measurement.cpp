@@ -69,13 +69,14 @@ class BlockMean : public LinearMeasurement {
 // kernel lets through and M⁺ divides by it there.
 class Blur : public LinearMeasurement {
  public:
-  Blur(const Kernel& kernel, int64_t size, double threshold) : size_(size), fourier_(size) {
-    std::vector<float> wrapped(static_cast<size_t>(size * size));
+  Blur(const Kernel& kernel, int64_t height, int64_t width, double threshold)
+      : height_(height), width_(width), fourier_(height, width) {
+    std::vector<float> wrapped(static_cast<size_t>(height * width));
     for (int64_t y = 0; y < kernel.rows; ++y)
       for (int64_t x = 0; x < kernel.columns; ++x) {
-        const int64_t row = (y - kernel.rows / 2 + size) % size,
-                      column = (x - kernel.columns / 2 + size) % size;
-        wrapped[static_cast<size_t>(row * size + column)] +=
+        const int64_t row = (y - kernel.rows / 2 + height) % height,
+                      column = (x - kernel.columns / 2 + width) % width;
+        wrapped[static_cast<size_t>(row * width + column)] +=
             kernel.values[static_cast<size_t>(y * kernel.columns + x)];
       }
     spectrum_ = fourier_.forward(wrapped.data());
@@ -85,9 +86,9 @@ class Blur : public LinearMeasurement {
     for (const auto& s : spectrum_) passes_.push_back(std::abs(s) >= threshold * strongest);
   }
   Shape measured_shape(const Shape& images) const override {
-    if (images.h != size_ || images.w != size_)
-      fail_usage("fit the images to the model", "a blur of {0} x {0} pixels was given images of {1}", size_,
-                 images.text());
+    if (images.h != height_ || images.w != width_)
+      fail_usage("fit the images to the model", "a blur of {} x {} pixels was given images of {}", width_,
+                 height_, images.text());
     return images;
   }
   void project(int64_t, const float* x, float* out, const Shape& image) const override {
@@ -104,12 +105,12 @@ class Blur : public LinearMeasurement {
   template <class Filter>
   void apply(const float* in, float* out, const Shape& image, const Filter& filter) const {
     for (int64_t c = 0; c < image.c; ++c) {
-      auto values = fourier_.forward(in + c * size_ * size_);
+      auto values = fourier_.forward(in + c * height_ * width_);
       for (size_t i = 0; i < values.size(); ++i) values[i] = filter(i, values[i]);
-      fourier_.inverse(std::move(values), out + c * size_ * size_);
+      fourier_.inverse(std::move(values), out + c * height_ * width_);
     }
   }
-  int64_t size_;
+  int64_t height_, width_;
   Fourier fourier_;
   std::vector<Fourier::Complex> spectrum_;  // of the kernel
   std::vector<uint8_t> passes_;
@@ -122,16 +123,17 @@ std::unique_ptr<LinearMeasurement> block_mean_measurement(int64_t factor) {
   return std::make_unique<BlockMean>(factor);
 }
 
-std::unique_ptr<LinearMeasurement> blur_measurement(const Kernel& kernel, int64_t size, double threshold) {
+std::unique_ptr<LinearMeasurement> blur_measurement(const Kernel& kernel, int64_t height, int64_t width,
+                                                    double threshold) {
   const bool odd = kernel.rows % 2 == 1 && kernel.columns % 2 == 1;
-  if (!odd || kernel.rows > size || kernel.columns > size ||
+  if (!odd || kernel.rows > height || kernel.columns > width ||
       kernel.values.size() != static_cast<size_t>(kernel.rows * kernel.columns))
     fail_usage("use odd numbers of rows and columns, at most the image size",
                "a blur kernel of {} x {} values", kernel.rows, kernel.columns);
   if (find_non_finite(kernel.values) >= 0)
     fail_usage("check the kernel", "a blur kernel with a value that is not finite");
   sample::check_range(threshold, 1e-6, 1, "threshold");
-  return std::make_unique<Blur>(kernel, size, threshold);
+  return std::make_unique<Blur>(kernel, height, width, threshold);
 }
 
 Kernel gaussian_kernel(double sigma) {

@@ -46,10 +46,10 @@ struct Kernel {
 };
 Kernel gaussian_kernel(double sigma);  // cut off at 3 sigma, sums to 1
 Kernel box_kernel(int64_t size);       // a mean over size x size pixels
-// Deblurring: y = kernel * x for images of size x size pixels, wrapped round their edges. Frequencies that
+// Deblurring: y = kernel * x for images of height x width pixels, wrapped round their edges. Frequencies that
 // the kernel weakens below `threshold` of its strongest count as not measured. Usage errors: an even, too
 // large or all-zero kernel.
-std::unique_ptr<LinearMeasurement> blur_measurement(const Kernel& kernel, int64_t size,
+std::unique_ptr<LinearMeasurement> blur_measurement(const Kernel& kernel, int64_t height, int64_t width,
                                                     double threshold = 0.1);
 
 }  // namespace mdsm::restore

@@ -36,6 +36,8 @@ lib.mdsm_sample.argtypes = [ct.c_void_p, SEEDS, ct.c_int64, ct.c_void_p, PROGRES
 lib.mdsm_denoise.argtypes = [ct.c_void_p, FLOATS, ct.c_int64, FLOATS, ct.c_void_p]
 lib.mdsm_inpaint.argtypes = [ct.c_void_p, FLOATS, BYTES, SEEDS, ct.c_int64, ct.c_void_p, PROGRESS, ct.c_void_p, FLOATS]
 lib.mdsm_read_picture.argtypes = [ct.c_void_p, ct.c_char_p, FLOATS]
+lib.mdsm_picture_shape.argtypes = [ct.c_char_p, ct.POINTER(Shape)]
+lib.mdsm_model_set_size.argtypes = [ct.c_void_p, ct.c_int64, ct.c_int64]
 lib.mdsm_write_png.argtypes = [ct.c_char_p, FLOATS, Shape]
 lib.mdsm_train.argtypes = [ct.POINTER(Dataset), ct.c_char_p, ct.c_char_p, ct.c_void_p, PROGRESS, ct.c_void_p, ct.c_char_p,
                            ct.c_int64]
@@ -99,6 +101,11 @@ ok(lib.mdsm_write_png(b"noisy.png", noisy, shape))
 run("denoise", "noisy.png", "--model", "fashion-mnist", "--threads", 1, "--out", "denoised")
 read, noise = np.zeros((1, 1, 32, 32), np.float32), np.zeros(1, np.float32)
 ok(lib.mdsm_read_picture(model, b"noisy.png", read))
+found = Shape()
+ok(lib.mdsm_picture_shape(b"noisy.png", ct.byref(found)))
+assert (found.channels, found.height, found.width) == (1, 32, 32)
+ok(lib.mdsm_model_set_size(model, 32, 32))
+refused(lib.mdsm_model_set_size(model, 40, 48), USAGE, "32x32")
 ok(lib.mdsm_denoise(model, read, 1, read, noise.ctypes.data))
 assert 0.05 < noise[0] < 0.4, noise
 ok(lib.mdsm_write_png(b"own.png", read, shape))

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <thread>
 
+#include "core/random.h"
+#include "network/model_file.h"
 #include "temporary_folder.h"
 
 namespace mdsm {
@@ -214,6 +216,45 @@ TEST(ApiModel, PicturesAreFittedReadAndWritten) {
   EXPECT_EQ(Model("mnist").fit(read).shape(), (Shape{1, 1, 32, 32}));
   EXPECT_ERROR(read_picture((folder / "none.png").string()), "none.png");
   EXPECT_ERROR(write_png(path, Tensor({2, 1, 4, 4})), "2x1x4x4");
+}
+
+// A U-Net of random weights, as a file.
+std::string unet_file(const TemporaryFolder& folder) {
+  network::Spec spec;
+  spec.network = network::Network::unet;
+  spec.head = network::Head::squared_residual;
+  spec.channels = 3;
+  spec.width = 4;
+  spec.levels = 2;
+  network::Parameters parameters(spec);
+  RandomStream(1, Purpose::initialisation, 0).fill_uniform(parameters.values(), -0.2f, 0.2f);
+  network::save_model(folder / "unet.safetensors", parameters, nlohmann::json::object());
+  return (folder / "unet.safetensors").string();
+}
+
+TEST(ApiModel, ANetworkOfAnySizeTakesPicturesAsTheyAre) {
+  const TemporaryFolder folder;
+  const std::string file = unet_file(folder);
+  Model model(file), tiled(file, {.tile = 44});
+  EXPECT_TRUE(model.any_size());
+  EXPECT_EQ(model.image_shape(), (Shape{1, 3, 32, 32}));
+  Tensor picture({1, 3, 61, 70});
+  for (size_t k = 0; k < picture.values().size(); ++k)
+    picture.values()[k] = 0.5f + 0.4f * std::sin(0.37f * static_cast<float>(k));
+  EXPECT_TRUE(std::ranges::equal(model.fit(picture).values(), picture.values()));
+  const Denoised a = model.denoise(picture), b = tiled.denoise(picture);
+  EXPECT_EQ(a.images.shape(), picture.shape());
+  for (size_t k = 0; k < picture.values().size(); ++k)
+    ASSERT_NEAR(a.images.values()[k], b.images.values()[k], 1e-5);
+  const std::vector<uint8_t> known(61 * 70, 1);
+  const Samples filled = model.inpaint(picture, known, seed_range(0, 1), quick());
+  EXPECT_TRUE(std::ranges::equal(filled.images.values(), picture.values()));
+  EXPECT_EQ(model.sample(seed_range(0, 2), quick()).images.shape(), (Shape{2, 3, 32, 32}));
+  model.set_size(40, 48);
+  EXPECT_EQ(model.sample(seed_range(0, 2), quick()).images.shape(), (Shape{2, 3, 40, 48}));
+  EXPECT_ERROR(model.denoise(Tensor({1, 1, 32, 32})), "1x1x32x32");
+  EXPECT_ERROR(Model("mnist").set_size(40, 48), "32x32");
+  EXPECT_FALSE(Model("mnist").any_size());
 }
 
 TEST(ApiModel, TwoModelsRunSideBySide) {

@@ -159,7 +159,8 @@ ROWS = [
     ("output is a folder", f"{ENERGY} {MODEL} --out {{bad}}", 1, "is a folder"),
     ("output where no folder is", f"{ENERGY} {MODEL} --out {{bad}}/none/e.npy", 1, "none/e.npy"),
     ("output is a pipe", f"{ENERGY} {MODEL} --out {{bad}}/pipe", 1, "pipe: is not a regular file"),
-    ("energy without a model", "energy --data {good}/images.npy", 2, "--model is missing"),
+    ("energy without a model", "energy --data {good}/images.npy", 2, "no model given"),
+    ("drawing into no folder", "describe --svg {bad}/absent/x.svg", 1, "x.svg: its folder does not exist"),
     ("export over a file", f"export {MODEL} {{bad}}/states/good.pt", 1, "good.pt: exists.*--force"),
     # the check of one engine against the other
     ("check of nothing", "check --model {bad}/none.safetensors", 1, "none.safetensors: no such file"),

@@ -33,7 +33,7 @@ ON_PICTURES = ONE_OF_EACH[1:]
 WITH_MASK = ["inpaint fast", "inpaint annealed", "missing"]
 
 # Numeric options of each base; every one is given every bad value.
-COMMON = "batch scale threads"
+COMMON = "batch scale threads tile"
 FAST = "steps hot sigma-max h0 beta sigma-end"
 PHASES = "eps temperature-high temperature-low steps-hot steps-cool steps-end start-sigma"
 FIT = "limit crop resize pad"

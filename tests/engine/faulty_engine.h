@@ -43,6 +43,7 @@ class FaultyEngine : public engine::TrainableEnergy {
     real_->energy_gradient(x, weight, energy);
     spoil_gradient();
   }
+  void set_window_impl(const engine::Window& window) override { real_->set_window(window); }
   void zero_gradient_impl() override { real_->zero_gradient(); }
   double gradient_norm_impl() override { return real_->gradient_norm(); }
   void optimiser_step_impl(const engine::AdamStep& step) override {

@@ -109,14 +109,15 @@ TEST(Filters, TheBestSettingIsTheOneWithTheHighestMean) {
     Tensor noisy = noise(truth.shape());
     for (int64_t i = 0; i < noisy.shape().count(); ++i)
       noisy.data()[i] = truth.data()[i] + sigma * noisy.data()[i];
-    const FilterResult gaussian = best_gaussian(noisy, truth), median = best_median(noisy, truth);
+    const std::span<const Tensor> given(&noisy, 1), wanted(&truth, 1);
+    const FilterResult gaussian = best_gaussian(given, wanted), median = best_median(given, wanted);
     EXPECT_GT(gaussian.setting, last);
     last = gaussian.setting;
     for (const FilterResult* one : {&gaussian, &median}) {
-      EXPECT_EQ(one->psnr, psnr(one->x, truth));
+      EXPECT_EQ(one->psnr, psnr(one->x[0], truth));
       EXPECT_NEAR(one->mean_psnr, std::accumulate(one->psnr.begin(), one->psnr.end(), 0.0) / 4, 1e-9);
-      EXPECT_GE(*std::ranges::min_element(one->x.values()), 0);
-      EXPECT_LE(*std::ranges::max_element(one->x.values()), 1);
+      EXPECT_GE(*std::ranges::min_element(one->x[0].values()), 0);
+      EXPECT_LE(*std::ranges::max_element(one->x[0].values()), 1);
     }
     const auto mean_of = [&](Tensor x) {
       for (float& value : x.values()) value = std::clamp(value, 0.0f, 1.0f);

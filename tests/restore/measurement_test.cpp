@@ -72,14 +72,15 @@ TEST(Measurement, BlockMeansProject) {
 }
 
 TEST(Measurement, BlursProject) {
-  expect_projection(*blur_measurement(gaussian_kernel(1.2), 16, 0.1), {2, 3, 16, 16});
-  expect_projection(*blur_measurement(box_kernel(3), 24, 0.05), {1, 1, 24, 24});
+  expect_projection(*blur_measurement(gaussian_kernel(1.2), 16, 16, 0.1), {2, 3, 16, 16});
+  expect_projection(*blur_measurement(box_kernel(3), 24, 24, 0.05), {1, 1, 24, 24});
+  expect_projection(*blur_measurement(gaussian_kernel(1), 21, 12, 0.1), {1, 2, 21, 12});
 }
 
 TEST(Measurement, BlurIsAConvolution) {
   const Kernel kernel{3, 5, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 0, 2, 0, 3}};
   const int64_t size = 8;
-  const Tensor x = random_images({1, 1, size, size}, 3), y = blur_measurement(kernel, size)->measure(x);
+  const Tensor x = random_images({1, 1, size, size}, 3), y = blur_measurement(kernel, size, size)->measure(x);
   for (int64_t row = 0; row < size; ++row)
     for (int64_t column = 0; column < size; ++column) {
       double sum = 0;
@@ -96,26 +97,27 @@ TEST(Measurement, KernelsSumToOneAndBadOnesAreRefused) {
   for (const float v : gaussian_kernel(1.5).values) sum += v;
   EXPECT_NEAR(sum, 1, 1e-5);
   EXPECT_THROW(gaussian_kernel(0), Error);
-  EXPECT_THROW(blur_measurement({2, 3, std::vector<float>(6, 1)}, 16), Error);
-  EXPECT_THROW(blur_measurement({3, 3, std::vector<float>(9, 0)}, 16), Error);
-  EXPECT_THROW(blur_measurement({3, 3, std::vector<float>(8, 1)}, 16), Error);
-  EXPECT_THROW(blur_measurement({17, 17, std::vector<float>(289, 1)}, 16), Error);
-  EXPECT_THROW(blur_measurement({1, 1, {NAN}}, 16), Error);
+  EXPECT_THROW(blur_measurement({2, 3, std::vector<float>(6, 1)}, 16, 16), Error);
+  EXPECT_THROW(blur_measurement({3, 3, std::vector<float>(9, 0)}, 16, 16), Error);
+  EXPECT_THROW(blur_measurement({3, 3, std::vector<float>(8, 1)}, 16, 16), Error);
+  EXPECT_THROW(blur_measurement({17, 17, std::vector<float>(289, 1)}, 16, 16), Error);
+  EXPECT_THROW(blur_measurement({1, 1, {NAN}}, 16, 16), Error);
 }
 
 TEST(Measurement, FourierMatchesTheSumItStandsFor) {
-  for (const int64_t size : {8, 12, 5}) {
-    const Tensor x = random_images({1, 1, size, size}, 4);
-    const Fourier fourier(size);
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>{8, 8}, {12, 12}, {5, 5}, {6, 15}}) {
+    const Tensor x = random_images({1, 1, height, width}, 4);
+    const Fourier fourier(height, width);
     const auto spectrum = fourier.forward(x.data());
-    for (const auto& [u, v] : {std::pair<int64_t, int64_t>{0, 0}, {1, 3}, {size - 1, 2}}) {
+    for (const auto& [u, v] : {std::pair<int64_t, int64_t>{0, 0}, {1, 3}, {height - 1, 2}}) {
       std::complex<double> sum = 0;
-      for (int64_t row = 0; row < size; ++row)
-        for (int64_t column = 0; column < size; ++column)
-          sum += static_cast<double>(x.data()[row * size + column]) *
-                 std::polar(
-                     1.0, -2 * M_PI * static_cast<double>(u * row + v * column) / static_cast<double>(size));
-      EXPECT_NEAR(std::abs(spectrum[static_cast<size_t>(u * size + v)] - sum), 0, 1e-9);
+      for (int64_t row = 0; row < height; ++row)
+        for (int64_t column = 0; column < width; ++column) {
+          const double turns = static_cast<double>(u * row) / static_cast<double>(height) +
+                               static_cast<double>(v * column) / static_cast<double>(width);
+          sum += static_cast<double>(x.data()[row * width + column]) * std::polar(1.0, -2 * M_PI * turns);
+        }
+      EXPECT_NEAR(std::abs(spectrum[static_cast<size_t>(u * width + v)] - sum), 0, 1e-9);
     }
     Tensor back(x.shape());
     fourier.inverse(spectrum, back.data());

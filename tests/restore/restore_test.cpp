@@ -100,7 +100,7 @@ TEST(Restore, ResultSatisfiesTheMeasurement) {
   const Tensor images = some_images(4);
   std::vector<std::unique_ptr<LinearMeasurement>> problems;
   problems.push_back(block_mean_measurement(2));
-  problems.push_back(blur_measurement(gaussian_kernel(0.8), 8));
+  problems.push_back(blur_measurement(gaussian_kernel(0.8), 8, 8));
   problems.push_back(mask_measurement(random_masks(8, 0.5, seeds)));
   for (const auto& problem : problems) {
     const Tensor measured = problem->lift(problem->measure(images), images.shape());

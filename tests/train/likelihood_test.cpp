@@ -46,6 +46,7 @@ class PrecisionEngine : public engine::TrainableEnergy {
     for (int64_t i = 0; i < x.shape.n; ++i)
       gradient_ += static_cast<double>(weight[static_cast<size_t>(i)]) * half_square(x.image(i));
   }
+  void set_window_impl(const engine::Window&) override {}
   void zero_gradient_impl() override { gradient_ = 0; }
   double gradient_norm_impl() override { return std::abs(gradient_); }
   void optimiser_step_impl(const engine::AdamStep& step) override {

@@ -3,21 +3,22 @@
 #include <algorithm>
 
 #include "core/threads.h"
-#include "network/graph.h"
 
 namespace mdsm::engine::native {
 namespace {
 
-// Calls body(place in the bordered image, in the map, in the plain image) for every value of image i.
+// Calls body(place in the bordered image, in the map, in the plain image) for every value of image i that
+// counts.
 template <class Body>
 void for_values(const ImageHead& h, int64_t i, const Body& body) {
   const int64_t row = h.map.width + 2, plane = row * (h.map.height + 2), block = h.map.block;
-  for (int64_t c = 0; c < h.channels; ++c)
-    for (int64_t y = 0; y < h.height; ++y)
-      for (int64_t x = 0; x < h.width; ++x)
+  const auto [top, left, height, width] = h.window;
+  for (int64_t c = 0; c < h.image.c; ++c)
+    for (int64_t y = top; y < top + height; ++y)
+      for (int64_t x = left; x < left + width; ++x)
         body(i * h.bordered() + c * plane + (y + 1) * row + x + 1,
              (i * h.map.blocks() + c / block) * h.map.plane() + (y * h.map.width + x) * block + c % block,
-             ((i * h.channels + c) * h.height + y) * h.width + x);
+             ((i * h.image.c + c) * h.image.h + y) * h.image.w + x);
 }
 
 // The same for all images, and first zeros in the maps `to`.
@@ -74,9 +75,10 @@ void ImageHead::add_direct(const float* y, const float* f, float* grad_x) const 
 void ImageHead::denoiser_gradient(const float* y, const float* f, float* grad_x) const {
   const auto scale = static_cast<float>(1 / (sigma0 * sigma0));
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
+    std::fill_n(grad_x + first * image.count(), (last - first) * image.count(), 0.0f);
     for (int64_t i = first; i < last; ++i)
-      for_values(*this, i, [&](int64_t image, int64_t at, int64_t plain) {
-        grad_x[plain] = scale * (y[image] - f[at]);
+      for_values(*this, i, [&](int64_t place, int64_t at, int64_t plain) {
+        grad_x[plain] = scale * (y[place] - f[at]);
       });
   });
 }

@@ -4,31 +4,32 @@
 //   inner product     E = (‖y‖² - ⟨y, F⟩) / (2 sigma0²)
 //   denoiser          no energy: the denoised image is 1/2 + F, and grad_x = (y - F) / sigma0²
 // Images lie with a border of zeros around them, as the first convolution reads them; F, delta and gamma are
-// feature maps. Pixels beyond the image, which only fill it up to a size the network takes, count for
-// nothing.
+// feature maps. Pixels outside of the window, and those beyond the image, which only fill it up to a size the
+// network takes, count for nothing.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "engine/native/epilogue.h"
-#include "network/spec.h"
+#include "engine/trainable_energy.h"
 
 namespace mdsm::engine::native {
 
 struct ImageHead {
   network::Head kind;
   double sigma0;
-  int64_t n, channels;
-  int64_t height, width;  // of the image; those of the maps may be larger
-  MapShape map;           // of F
+  int64_t n;
+  Shape image;    // one; the maps may be larger
+  Window window;  // pixels of the image that count
+  MapShape map;   // of F
 
-  int64_t bordered() const { return channels * (map.height + 2) * (map.width + 2); }  // floats of an image
+  int64_t bordered() const { return image.c * (map.height + 2) * (map.width + 2); }  // floats of an image
 
   void energy(const float* y, const float* f, std::span<float> energy) const;
   // dE/dF of each image, times its weight if there are any.
   void delta(const float* y, const float* f, std::span<const float> weight, float* delta) const;
-  // Adds the part of dE/dx that does not go through F; grad_x: (n,C,height,width).
+  // Adds the part of dE/dx that does not go through F; grad_x: (n,C,H,W).
   void add_direct(const float* y, const float* f, float* grad_x) const;
   // Of a denoiser: grad_x, which is all direct.
   void denoiser_gradient(const float* y, const float* f, float* grad_x) const;

@@ -128,6 +128,8 @@ class NativeEngine : public TrainableEnergy {
         });
   }
 
+  void set_window_impl(const Window& window) override { network_.window = window; }
+
   void zero_gradient_impl() override { std::fill_n(gradient_.data(), gradient_.size(), 0.0f); }
 
   double gradient_norm_impl() override {

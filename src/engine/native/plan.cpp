@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/round_up.h"
 #include "core/threads.h"
 #include "engine/native/profile.h"
 
@@ -13,13 +14,12 @@ constexpr int64_t kReadBeyond = 16;                  // floats behind the last i
 
 using Kind = Instruction::Kind;
 
-int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
-
 }  // namespace
 
 NativeNetwork::NativeNetwork(network::Graph graph, const Shape& image_, double sigma0_,
                              Arithmetic arithmetic_)
     : image(image_.with_n(1)),
+      window{0, 0, image_.h, image_.w},
       sigma0(sigma0_),
       arithmetic(arithmetic_),
       fusion(fuse(std::move(graph))),
@@ -245,7 +245,7 @@ double Plan::input_flop() const {
 
 ImageHead Plan::image_head() const {
   const network::Graph& graph = net_.fusion.graph;
-  return {graph.head, net_.sigma0, n_, graph.channels, image_.h, image_.w, program_.map_shape(graph.last())};
+  return {graph.head, net_.sigma0, n_, image_, net_.window, program_.map_shape(graph.last())};
 }
 
 void Plan::run_head(const Instruction& one, Call& call) {

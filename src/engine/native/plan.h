@@ -9,6 +9,7 @@
 #include "engine/native/image_head.h"
 #include "engine/native/program.h"
 #include "engine/native/weights.h"
+#include "engine/trainable_energy.h"
 
 namespace mdsm::engine::native {
 
@@ -18,7 +19,8 @@ struct NativeNetwork {
       : NativeNetwork(network::make_graph(spec), spec.input(1), spec.sigma0, how) {}
   NativeNetwork(network::Graph graph, const Shape& images, double kernel, Arithmetic how);
 
-  Shape image;  // of one image
+  Shape image;    // of one image
+  Window window;  // pixels that count, of an image head
   double sigma0;
   Arithmetic arithmetic;
   Fusion fusion;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/round_up.h"
 #include "core/threads.h"
 #include "engine/native/kernels.h"
 
@@ -17,8 +18,6 @@ constexpr int64_t kLeastRows = 48, kMostRows = 192;
 // transform a piece together, and then share the points among them.
 constexpr int64_t kLargeWeights = 1 << 20;
 constexpr int64_t kRowsByPoints = 128;
-
-int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 // Tiles at a time, for a transformed size of `floats` a tile.
 int64_t rows_at_once(int64_t floats, int64_t tiles) {

@@ -103,6 +103,8 @@ class TorchEngine : public TrainableEnergy {
         gradient_.narrow(0, layout_[i].offset, layout_[i].count).add_(g.reshape({-1}));
   }
 
+  void set_window_impl(const Window& window) override { network_.set_window(window); }
+
   void zero_gradient_impl() override {
     run([&] { gradient_.zero_(); });
   }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/trainable_energy.h"
 #include "network/graph.h"
 
 namespace mdsm::engine {
@@ -20,7 +21,7 @@ class TorchNetwork {
   // flat: (parameters) in parameter_layout() order. The leaves are views on its memory, so a change of flat
   // in place is a change of the network.
   TorchNetwork(const network::Spec& spec, const torch::Tensor& flat)
-      : spec_(spec), graph_(network::make_graph(spec)) {
+      : spec_(spec), graph_(network::make_graph(spec)), window_{0, 0, spec.input(1).h, spec.input(1).w} {
     for (const network::ParameterInfo& info : network::parameter_layout(spec)) {
       leaves_.push_back(
           flat.narrow(0, info.offset, info.count).view(info.shape).detach().requires_grad_(true));
@@ -28,13 +29,16 @@ class TorchNetwork {
     }
   }
 
+  void set_window(const Window& window) { window_ = window; }
+
   // x: (N,C,H,W), gives (N)
   torch::Tensor energy(const torch::Tensor& x) const {
     if (!network::is_image_head(spec_.head)) return head(walk(x).flatten(1));
     if (!network::has_energy(spec_.head)) return torch::zeros({x.size(0)}, x.options());
     const torch::Tensor y = x - 0.5, f = image_result(y);
     const torch::Tensor e = spec_.head == network::Head::squared_residual ? (y - f).square() : y * (y - f);
-    return e.sum({1, 2, 3}) / (2 * spec_.sigma0 * spec_.sigma0);
+    const auto& [top, left, height, width] = window_;
+    return e.narrow(2, top, height).narrow(3, left, width).sum({1, 2, 3}) / (2 * spec_.sigma0 * spec_.sigma0);
   }
 
   // grad_x: (N,C,H,W) = dE/dx of every image. x must require a gradient. With create_graph the result can be
@@ -46,7 +50,10 @@ class TorchNetwork {
 
   // The same of a denoiser, which is the gradient of nothing.
   torch::Tensor denoiser_gradient(const torch::Tensor& x) const {
-    return (x - 0.5 - image_result(x - 0.5)) / (spec_.sigma0 * spec_.sigma0);
+    const torch::Tensor g = (x - 0.5 - image_result(x - 0.5)) / (spec_.sigma0 * spec_.sigma0);
+    const auto& [top, left, height, width] = window_;
+    return torch::constant_pad_nd(g.narrow(2, top, height).narrow(3, left, width),
+                                  {left, x.size(3) - left - width, top, x.size(2) - top - height});
   }
 
   struct Objective {
@@ -128,6 +135,7 @@ class TorchNetwork {
 
   network::Spec spec_;
   network::Graph graph_;
+  Window window_;  // pixels that count, of an image head
   std::vector<torch::Tensor> leaves_;
   std::unordered_map<std::string, torch::Tensor> by_name_;
 };

@@ -1,0 +1,140 @@
+"""A U-Net trained on small images works on pictures of any size, as they are and in tiles; the paper's networks keep theirs."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+from png_tools import read_png, write_png
+
+MDSM = os.path.abspath(sys.argv[1])
+ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
+
+
+def call(*arguments):
+    return subprocess.run([MDSM, *map(str, arguments)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          env=ENVIRONMENT, timeout=300)
+
+
+def run(*arguments):
+    done = call(*arguments)
+    if done.returncode != 0:
+        raise AssertionError(f"mdsm {' '.join(map(str, arguments))}: {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def pixels(path):
+    width, height, channels, rows = read_png(path)
+    return np.frombuffer(b"".join(rows), np.uint8).reshape(height, width, channels)
+
+
+def picture(path, width, height, seed=0):
+    """Soft waves, the same for a seed at any size."""
+    y, x = np.mgrid[:height, :width]
+    waves = [np.sin(x * (0.11 + 0.02 * c) + seed) * np.cos(y * 0.07 + c) for c in range(3)]
+    values = np.stack([(wave * 100 + 128).astype(np.uint8) for wave in waves], axis=2)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_png(path, [row.tobytes() for row in values.reshape(height, -1)], 3)
+
+
+class AnySize(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp()
+        os.chdir(cls.folder)
+        draw = np.random.default_rng(1)
+        np.save("train.npy", draw.integers(0, 256, (32, 3, 16, 16), np.uint8))
+        common = ["--data", "train.npy", "--width", 4, "--steps", 20, "--batch", 8, "--preview-every", 0, "--outdir", "runs"]
+        run("train", "--net", "unet", "--levels", 2, *common)
+        run("train", "--net", "res6", *common)
+        cls.unet, cls.fixed = sorted("runs/" + name for name in os.listdir("runs"))
+        for name, size in {"a/wide": (50, 37), "b/wide": (50, 37), "b/tall": (21, 70)}.items():
+            picture(name + ".png", *size, seed=len(name))
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def refused(self, pattern, *arguments):
+        done = call(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, pattern)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_a_picture_is_denoised_as_it_is(self):
+        said = run("denoise", "a/wide.png", "--model", self.unet, "--out", "clean")
+        self.assertNotRegex(said, "resized|padded|cropped")
+        run("energy", "--model", self.unet, "--data", "a", "--gradient", "gradient.npy", "--out", "energy.npy")
+        gradient = np.load("gradient.npy")
+        self.assertEqual(gradient.shape, (1, 3, 37, 50))
+        given = pixels("a/wide.png").transpose(2, 0, 1).astype(np.float32) / np.float32(255)
+        sigma0 = json.loads(run("describe", "--model", self.unet, "--json"))["spec"]["sigma0"]
+        wanted = np.clip(given - np.float32(sigma0**2) * gradient[0], 0, 1)
+        wanted = np.floor(wanted * 255 + 0.5).astype(int).transpose(1, 2, 0)
+        found = pixels("clean/wide.png").astype(int)
+        self.assertEqual(found.shape, (37, 50, 3))
+        self.assertLessEqual(np.abs(found - wanted).max(), 1)
+        self.assertLess((found != wanted).mean(), 1e-3)
+        self.assertGreater((found != pixels("a/wide.png")).mean(), 0.5)
+
+    def test_tiles_change_nothing(self):
+        for tile in (0, 44):
+            run("energy", "--model", self.unet, "--data", "a", "--tile", tile, "--gradient", f"gradient{tile}.npy", "--out",
+                f"energy{tile}.npy")
+        np.testing.assert_allclose(np.load("energy44.npy"), np.load("energy0.npy"), rtol=1e-6)
+        np.testing.assert_allclose(np.load("gradient44.npy"), np.load("gradient0.npy"), atol=1e-3)
+        self.refused(r"--tile 30: .* sees 20 pixels", "denoise", "a", "--model", self.unet, "--out", "x", "--tile", 30)
+
+    def test_pictures_of_several_sizes(self):
+        run("denoise", "b", "--model", self.unet, "--out", "several", "--add-noise", 0.1)
+        run("denoise", "b/tall.png", "--model", self.unet, "--out", "one", "--add-noise", 0.1)
+        self.assertEqual(pixels("several/wide.png").shape, (37, 50, 3))
+        np.testing.assert_array_equal(pixels("several/tall.png"), pixels("one/tall.png"))
+        with open("several/denoise.json", encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["pictures"]), 2)
+
+    def test_completions_and_restorations_keep_the_size(self):
+        run("inpaint", "b", "--model", self.unet, "--box", "3,4,9,11", "-n", 2, "--steps", 5, "--out", "filled")
+        given, found = pixels("b/tall.png"), pixels("filled/tall-2.png")
+        known = np.ones(given.shape[:2], bool)
+        known[4:15, 3:12] = False
+        np.testing.assert_array_equal(found[known], given[known])
+        self.assertTrue((found[~known] != given[~known]).any())
+        run("restore", "b", "--model", self.unet, "--task", "superres", "--factor", 3, "--steps", 5, "--out", "larger")
+        self.assertEqual(pixels("larger/tall-1.png").shape, (210, 63, 3))
+        run("restore", "b", "--model", self.unet, "--task", "deblur", "--degrade", "--steps", 5, "--out", "sharper")
+        self.assertEqual(pixels("sharper/wide-1.png").shape, (37, 50, 3))
+        self.refused("--factor 2: images of 21x70", "restore", "b/tall.png", "--model", self.unet, "--task", "superres",
+                     "--degrade", "--out", "y")
+
+    def test_samples_of_any_size(self):
+        draw = ["sample", "--model", self.unet, "-n", 3, "--sampler", "fast", "--steps", 5]
+        run(*draw, "--size", "48x40", "--out", "samples")
+        self.assertEqual(np.load("samples/samples.npy").shape, (3, 3, 40, 48))
+        with open("samples/samples.json", encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["parameters"]["size"], "48x40")
+        run(*draw, "--size", "48x40", "--batch", 1, "--out", "alone")
+        np.testing.assert_array_equal(np.load("alone/samples.npy"), np.load("samples/samples.npy"))
+        done = call(*draw, "--size", "40x48", "--out", "samples", "--resume")
+        self.assertRegex(done.stderr, "48x40.* there, but .*40x48.* here")
+        run(*draw, "--out", "own")
+        self.assertEqual(np.load("own/samples.npy").shape, (3, 3, 16, 16))
+        for size in ("48", "48x", "0x8", "48x40x3", "axb", "", "-4x8", "99999x8"):
+            self.refused("size|pixels", *draw, f"--size={size}", "--out", "z")
+
+    def test_the_papers_networks_have_one_size(self):
+        said = run("denoise", "a/wide.png", "--model", self.fixed, "--out", "shrunk")
+        self.assertIn("50x37, resized to 16x16", said)
+        self.refused("res6 takes images of 16x16", "sample", "--model", self.fixed, "--size", "48x40", "--out", "q")
+        self.refused("--tile is for models of --net unet", "denoise", "a", "--model", self.fixed, "--tile", 64, "--out", "q")
+        done = call("energy", "--model", self.fixed, "--data", "a")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "3x37x50.*do not fit a model for 3x16x16")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

@@ -132,7 +132,7 @@ class Measure(unittest.TestCase):
         self.assertEqual(found, self.load("outliers", "outliers.json"))
         self.assertEqual((found["n_in"], found["n_fit"]), (60, 60))
         table = {(os.path.basename(row["out"]), row["score"]): row for row in found["table"]}
-        self.assertEqual(len(table), 8)
+        self.assertEqual(len(table), 10)
         for row in table.values():
             self.assertTrue(0 <= row["low"] <= row["auroc"] <= row["high"] <= 1)
         for score in ("mixture", "neighbours"):

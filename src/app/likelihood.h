@@ -16,6 +16,12 @@
 
 namespace mdsm::app {
 
+enum class LikelihoodMethod { ais, denoising };
+constexpr auto enum_names(LikelihoodMethod) {
+  return names_of<LikelihoodMethod>(
+      {{LikelihoodMethod::ais, "ais"}, {LikelihoodMethod::denoising, "denoising"}});
+}
+
 struct LikelihoodOptions {
   ModelUse use;
   data::DataOptions data;  // the images; without a source only log Z is found

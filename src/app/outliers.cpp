@@ -42,15 +42,33 @@ eval::OutlierFeatures features(engine::EnergyModel& model, const data::Dataset& 
 // The sets of images, opened before the work.
 struct Images {
   std::unique_ptr<data::Dataset> inside;
+  std::unique_ptr<data::Dataset> training;  // to fit the density models to, where asked for
   std::vector<std::unique_ptr<data::Dataset>> outside;
   int64_t fit = 0;  // of those inside
 };
 
+std::unique_ptr<data::Dataset> open_training(const OutliersOptions& options, const network::Model& model) {
+  if (options.fit_train == 0) return nullptr;
+  OutliersOptions training = options;
+  training.data.split = data::Split::train;
+  training.data.random_limit = true;
+  training.data.limit = options.fit_train;
+  auto images = open(training, options.inside, model);
+  if (!images->part())
+    fail_usage("use --fit, which takes some of the images themselves", "--fit-train: {} has no training part",
+               options.inside);
+  return images;
+}
+
 Images open_all(const OutliersOptions& options, const network::Model& model) {
-  Images images{open(options, options.inside, model), {}, 0};
+  Images images{open(options, options.inside, model), open_training(options, model), {}, 0};
   for (const std::string& source : options.outside) {
     images.outside.push_back(open(options, source, model));
     eval::check_fits(images.inside->image_shape(), *images.outside.back());
+  }
+  if (images.training) {
+    eval::check_fits(images.inside->image_shape(), *images.training);
+    return images;
   }
   const int64_t n = images.inside->size();
   images.fit = options.fit > 0 ? options.fit : n / 2;
@@ -72,7 +90,10 @@ Scored score(engine::EnergyModel& model, const Images& images, const OutliersOpt
   const std::span<const uint32_t> rows(order);
   const auto fit = static_cast<size_t>(images.fit);
   const eval::OutlierFeatures all = features(model, *images.inside, options.features, "ordinary");
-  const eval::OutlierModel density(eval::chosen(all, rows.first(fit)).score, options.scores);
+  const eval::OutlierFeatures fitting = images.training
+                                            ? features(model, *images.training, options.features, "fitting")
+                                            : eval::chosen(all, rows.first(fit));
+  const eval::OutlierModel density(fitting, options.scores);
   Scored scored{{train::source_name(options.inside),
                  eval::outlier_scores(eval::chosen(all, rows.subspan(fit)), density)},
                 {}};
@@ -126,7 +147,7 @@ OutliersResult run_outliers(const OutliersOptions& given) {
   result.inside = images.inside->description();
   for (const auto& one : images.outside) result.outside.push_back(one->description());
   result.compared = images.inside->size() - images.fit;
-  result.fitted = images.fit;
+  result.fitted = images.training ? images.training->size() : images.fit;
   result.sigma0 = spec.sigma0;
   result.table = table(scored, options.outside);
   make_folder(options.out);

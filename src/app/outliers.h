@@ -17,6 +17,7 @@ struct OutliersOptions {
   std::string inside;                // source of ordinary images
   std::vector<std::string> outside;  // sources of outliers
   data::DataOptions data;            // of all of them, but for the source
+  int64_t fit_train = 0;             // so many images of the training part fit them instead; 0 = none
   int64_t fit = 0;                   // ordinary images that only fit the density models; 0 = half of them
   std::string levels =
       "0,0.05,0.1,0.2,0.3,0.5,0.8,1.2,2";  // noise levels of the features; results repeat the text

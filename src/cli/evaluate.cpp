@@ -44,7 +44,7 @@ void Evaluate::declare_checkpoints(OptionSet& options) {
       .meta("RUN");
   options.add("n", n_, "with --checkpoints: samples of each, seeds 0 to n-1").range(2, 1e7);
   options.add("seeds", seeds_, "with --checkpoints: which, as in 0-63,70").meta("SEEDS");
-  sampler_.declare(options, {"annealed", "fast", "ode"});
+  sampler_.declare(options, {"multistep", "fast", "annealed", "ode"});
   const nlohmann::json after = options.to_json();
   for (const auto& [name, value] : after.items())
     if (!before.contains(name)) checkpoint_names_.push_back(name);

@@ -2,6 +2,7 @@
 #include "app/outliers.h"
 
 #include "cli/command.h"
+#include "core/error.h"
 #include "data/data_options.h"
 
 namespace mdsm::cli {
@@ -32,6 +33,10 @@ void Outliers::declare(OptionSet& options) {
       .meta("SOURCE")
       .required();
   options.add("fit", job_.fit, "ordinary images that only fit the density models; 0 = half of them").range(0);
+  options
+      .add("fit-train", job_.fit_train,
+           "so many images of the training part fit the density models instead; all others are compared")
+      .range(0);
   data::declare_data_options(options, job_.data, {.source = false, .random_limit = true});
   options.group("Scores");
   options.add("levels", job_.levels, "noise levels of the features, separated by commas").meta("LIST");
@@ -55,6 +60,11 @@ void Outliers::declare(OptionSet& options) {
 }
 
 int Outliers::run(OptionSet& options) {
+  if (job_.fit_train > 0 && options.given("fit"))
+    fail_usage("choose one", "--fit and --fit-train exclude each other");
+  if (job_.fit_train > 0 && job_.data.split == data::Split::train)
+    fail_usage("compare other images",
+               "--fit-train with --split train: the fitting images would be compared too");
   job_.recorded = options.to_json();
   const app::OutliersResult found = app::run_outliers(job_);
   if (json_)

@@ -36,7 +36,7 @@ class Sample : public Command {
     options.add("resume", sample_.resume, "go on with the samples that the folder lacks").command_line_only();
     options.add("force", sample_.force, "replace the samples in the folder").command_line_only();
     options.add("json", json_, "print JSON for machines").command_line_only();
-    options.example("mdsm sample --model runs/00000 -n 64 --sampler fast --out samples");
+    options.example("mdsm sample --model runs/00000 -n 64 --out samples");
     options.example("mdsm sample --model model.safetensors --seeds 0-9,42 --each --trajectory");
   }
 

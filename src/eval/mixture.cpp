@@ -128,7 +128,8 @@ void GaussianMixture::maximise(const FeatureTable& data, const std::vector<doubl
 }
 
 GaussianMixture GaussianMixture::fit(const FeatureTable& data, const MixtureOptions& options) {
-  if (data.rows() < std::max<int64_t>(options.components, data.columns + 1))
+  const int64_t least = options.least_rows > 0 ? options.least_rows : data.columns + 1;
+  if (data.rows() < std::max(options.components, least))
     fail("give more images, or use fewer --components",
          "{} rows are too few for a mixture of {} in {} dimensions", data.rows(), options.components,
          data.columns);

@@ -32,6 +32,7 @@ struct MixtureOptions {
   double tolerance = 1e-6;  // stops when the mean log density grows by less
   double floor = 1e-4;      // added to the variances, as a share of the data's
   uint64_t seed = 0;        // of the first centres
+  int64_t least_rows = 0;   // fewer are refused; 0: one more than columns, so that the floor matters little
 };
 
 class GaussianMixture {

@@ -9,9 +9,13 @@
 #include "core/threads.h"
 #include "eval/energies.h"
 #include "eval/mean.h"
+#include "eval/spectrum.h"
 
 namespace mdsm::eval {
 namespace {
+
+constexpr double kSpectrumFloor = 1e-3;  // of the variances, as a share: there are many features
+constexpr double kLeastEnergy = 1e-8;    // a change of a pixel by 1e-4, far below a grey level
 
 double norm_squared(std::span<const float> values) {
   double sum = 0;
@@ -66,6 +70,14 @@ class FeatureBatch {
       sum += value * value;
     }
     return sum / (sigma0 * sigma0);
+  }
+  // Mean squares of the residual by bands, (spectrum's columns).
+  std::vector<double> band_energies(int64_t i, double sigma0, const Spectrum& spectrum) const {
+    const auto x = clean_.view().image(i), noisy = noisy_.view().image(i), g = grad_x_.view().image(i);
+    std::vector<float> map(x.size());
+    for (size_t j = 0; j < x.size(); ++j)
+      map[j] = x[j] - noisy[j] + static_cast<float>(sigma0 * sigma0) * g[j];
+    return spectrum.energies(map);
   }
   double gradient_norm(int64_t i) const { return std::sqrt(norm_squared(grad_x_.view().image(i))); }
 
@@ -135,6 +147,10 @@ OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Datase
   found.energy.resize(static_cast<size_t>(n));
   found.objective.resize(static_cast<size_t>(n));
   found.score = {static_cast<int64_t>(columns), std::vector<double>(static_cast<size_t>(n) * columns)};
+  const Spectrum spectrum(data.image_shape());
+  const size_t bands = spectrum.columns();
+  found.spectrum = {static_cast<int64_t>(levels * bands),
+                    std::vector<double>(static_cast<size_t>(n) * levels * bands)};
   FeatureBatch batch(engine, options, data.image_shape().with_n(size));
   int64_t evaluated = 0;
   for (int64_t first = 0; first < n; first += size) {
@@ -158,6 +174,14 @@ OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Datase
           if (places[level] >= 0)
             add(static_cast<size_t>(places[level]), sigma0 * std::sqrt(batch.residual(i, sigma0)));
         }
+        parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            double* to =
+                found.spectrum.values.data() + (static_cast<size_t>(first + i) * levels + level) * bands;
+            for (const double energy : batch.band_energies(i, sigma0, spectrum))
+              *to++ += std::log(energy + kLeastEnergy) / draws;
+          }
+        });
       }
     }
     evaluated += count * evaluations_per_image(options);
@@ -169,22 +193,20 @@ OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Datase
 OutlierFeatures chosen(const OutlierFeatures& from, std::span<const uint32_t> rows) {
   OutlierFeatures out;
   out.score.columns = from.score.columns;
+  out.spectrum.columns = from.spectrum.columns;
   for (const uint32_t row : rows) {
     out.energy.push_back(from.energy[row]);
     out.objective.push_back(from.objective[row]);
     const auto features = from.score.row(row);
     out.score.values.insert(out.score.values.end(), features.begin(), features.end());
+    const auto spectrum = from.spectrum.row(row);
+    out.spectrum.values.insert(out.spectrum.values.end(), spectrum.begin(), spectrum.end());
   }
   return out;
 }
 
-OutlierModel::OutlierModel(const FeatureTable& features, const ScoreOptions& options)
-    : mean_(static_cast<size_t>(features.columns)),
-      scale_(static_cast<size_t>(features.columns)),
-      neighbours_(static_cast<size_t>(options.neighbours)) {
-  if (options.neighbours < 1 || features.rows() < options.neighbours)
-    fail_usage("use fewer, or more images", "{} neighbours among {} fitting images", options.neighbours,
-               features.rows());
+Standardised::Standardised(const FeatureTable& features)
+    : mean_(static_cast<size_t>(features.columns)), scale_(static_cast<size_t>(features.columns)) {
   const double n = static_cast<double>(features.rows());
   const size_t d = mean_.size();
   for (size_t i = 0; i < features.values.size(); ++i) mean_[i % d] += features.values[i] / n;
@@ -193,28 +215,42 @@ OutlierModel::OutlierModel(const FeatureTable& features, const ScoreOptions& opt
   for (double& value : scale_) value = 1 / std::sqrt(std::max(value, 1e-24));
   fitted_.columns = features.columns;
   for (int64_t i = 0; i < features.rows(); ++i) {
-    const auto row = standardised(features.row(i));
+    const auto row = (*this)(features.row(i));
     fitted_.values.insert(fitted_.values.end(), row.begin(), row.end());
   }
-  mixture_ = GaussianMixture::fit(fitted_, options.mixture);
 }
 
-std::vector<double> OutlierModel::standardised(std::span<const double> features) const {
+std::vector<double> Standardised::operator()(std::span<const double> features) const {
   std::vector<double> out(features.size());
   for (size_t j = 0; j < features.size(); ++j) out[j] = (features[j] - mean_[j]) * scale_[j];
   return out;
 }
 
+OutlierModel::OutlierModel(const OutlierFeatures& features, const ScoreOptions& options)
+    : score_(features.score),
+      spectrum_(features.spectrum),
+      neighbours_(static_cast<size_t>(options.neighbours)) {
+  if (options.neighbours < 1 || features.score.rows() < options.neighbours)
+    fail_usage("use fewer, or more images", "{} neighbours among {} fitting images", options.neighbours,
+               features.score.rows());
+  mixture_ = GaussianMixture::fit(score_.fitted(), options.mixture);
+  gaussian_ =
+      GaussianMixture::fit(spectrum_.fitted(), {.components = 1, .floor = kSpectrumFloor, .least_rows = 2});
+}
+
 double OutlierModel::mixture_score(std::span<const double> features) const {
-  return -mixture_.log_density(standardised(features));
+  return -mixture_.log_density(score_(features));
+}
+
+double OutlierModel::spectrum_score(std::span<const double> spectrum) const {
+  return -gaussian_.log_density(spectrum_(spectrum));
 }
 
 double OutlierModel::neighbour_score(std::span<const double> features) const {
-  const auto x = standardised(features);
-  std::vector<double> distances(static_cast<size_t>(fitted_.rows()));
-  for (size_t i = 0; i < distances.size(); ++i) {
-    distances[i] = squared_distance<double>(x, fitted_.row(static_cast<int64_t>(i)));
-  }
+  const auto x = score_(features);
+  std::vector<double> distances(static_cast<size_t>(score_.fitted().rows()));
+  for (size_t i = 0; i < distances.size(); ++i)
+    distances[i] = squared_distance<double>(x, score_.fitted().row(static_cast<int64_t>(i)));
   const auto place = distances.begin() + static_cast<int64_t>(neighbours_) - 1;
   std::nth_element(distances.begin(), place, distances.end());
   return std::sqrt(*place);
@@ -224,16 +260,19 @@ std::vector<OutlierScore> outlier_scores(const OutlierFeatures& features, const 
   const int64_t n = features.score.rows();
   OutlierScore mixture{ScoreKind::mixture, std::vector<double>(static_cast<size_t>(n))};
   OutlierScore neighbours{ScoreKind::neighbours, std::vector<double>(static_cast<size_t>(n))};
+  OutlierScore spectrum{ScoreKind::spectrum, std::vector<double>(static_cast<size_t>(n))};
   parallel_for(n, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       mixture.values[static_cast<size_t>(i)] = model.mixture_score(features.score.row(i));
       neighbours.values[static_cast<size_t>(i)] = model.neighbour_score(features.score.row(i));
+      spectrum.values[static_cast<size_t>(i)] = model.spectrum_score(features.spectrum.row(i));
     }
   });
   return {{ScoreKind::energy, features.energy},
           {ScoreKind::objective, features.objective},
           std::move(mixture),
-          std::move(neighbours)};
+          std::move(neighbours),
+          std::move(spectrum)};
 }
 
 }  // namespace mdsm::eval

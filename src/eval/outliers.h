@@ -6,8 +6,11 @@
 //   mixture      minus the log density of the score norms ‖sigma0² grad_x(x + sigma n)‖ at several sigma,
 //                under a Gaussian mixture
 //   neighbours   their distance to the k-th nearest of the fitting images
+//   spectrum     the same of the denoising residuals x - x~ + sigma0² grad_x(x~) by bands of spatial
+//   frequency
+//                and axes of colour, under one Gaussian
 //
-// The last two are fitted to ordinary images only. In every score, higher means stranger.
+// The last three are fitted to ordinary images only. In every score, higher means stranger.
 #pragma once
 
 #include <functional>
@@ -43,6 +46,7 @@ struct OutlierFeatures {
   std::vector<double> energy, objective;  // (N)
   FeatureTable
       score;  // (N x features), natural logarithms: norms at each level, then errors at those above 0
+  FeatureTable spectrum;  // (N x levels * bands), natural logarithms of mean squares
 };
 
 // done: images finished times evaluations each; may be empty.
@@ -60,30 +64,40 @@ struct ScoreOptions {
   int64_t neighbours = 5;
 };
 
+// Features in units of their spread over the fitting images.
+class Standardised {
+ public:
+  explicit Standardised(const FeatureTable& features);
+  std::vector<double> operator()(std::span<const double> features) const;
+  const FeatureTable& fitted() const { return fitted_; }
+
+ private:
+  std::vector<double> mean_, scale_;
+  FeatureTable fitted_;
+};
+
 // The density models on these features, in units of their spread over the fitting images.
 class OutlierModel {
  public:
-  OutlierModel(const FeatureTable& features, const ScoreOptions& options);
+  OutlierModel(const OutlierFeatures& features, const ScoreOptions& options);
 
   double mixture_score(std::span<const double> features) const;
   double neighbour_score(std::span<const double> features) const;
-  const GaussianMixture& mixture() const { return mixture_; }
+  double spectrum_score(std::span<const double> spectrum) const;
 
  private:
-  std::vector<double> standardised(std::span<const double> features) const;
-
-  std::vector<double> mean_, scale_;
-  FeatureTable fitted_;
-  GaussianMixture mixture_;
+  Standardised score_, spectrum_;
+  GaussianMixture mixture_, gaussian_;
   size_t neighbours_;
 };
 
-enum class ScoreKind { energy, objective, mixture, neighbours };
+enum class ScoreKind { energy, objective, mixture, neighbours, spectrum };
 constexpr auto enum_names(ScoreKind) {
   return names_of<ScoreKind>({{ScoreKind::energy, "energy"},
                               {ScoreKind::objective, "objective"},
                               {ScoreKind::mixture, "mixture"},
-                              {ScoreKind::neighbours, "neighbours"}});
+                              {ScoreKind::neighbours, "neighbours"},
+                              {ScoreKind::spectrum, "spectrum"}});
 }
 
 struct OutlierScore {

@@ -22,6 +22,13 @@ void check_range(double value, double low, double high, const char* name) {
     fail_usage(fmt::format("use {} to {}", low, high), "{} is {}", name, value);
 }
 
+void check_levels(double sigma_min, double sigma_max) {
+  check_positive(sigma_min, "sigma_min");
+  check_positive(sigma_max, "sigma_max");
+  if (sigma_min >= sigma_max)
+    fail_usage("the levels go down", "sigma_min {} is not below sigma_max {}", sigma_min, sigma_max);
+}
+
 void check_at_least(int64_t value, int64_t low, const char* name) {
   if (value < low) fail_usage(fmt::format("use at least {}", low), "{} is {}", name, value);
 }

@@ -9,6 +9,8 @@ namespace mdsm::sample {
 void check_temperatures(std::span<const double> temperatures);
 void check_positive(double value, const char* name);
 void check_range(double value, double low, double high, const char* name);  // both ends allowed
+// Noise levels to go down between: positive, the last below the first.
+void check_levels(double sigma_min, double sigma_max);
 void check_at_least(int64_t value, int64_t low, const char* name);
 
 // The burn-in asked for, or `automatic` when that is negative; more than there are steps is an error.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+#include "network/trained_noise.h"
 #include "sample/annealed_sampler.h"
 
 namespace mdsm::sample {
@@ -23,13 +25,13 @@ void declare_noise_start(OptionSet& options, double& sigma_max, int64_t& hot) {
 }
 
 void take_noise_range(OptionSet& options, const json& info, double sigma_min) {
-  const json trained = info.value("trained", json());
-  if (!trained.is_object() || !trained.contains("noise")) return;
-  const json& noise = trained["noise"];
-  for (const char* key : {"sigma_max", "sigma"})
-    if (noise.is_object() && noise.contains(key) && noise[key].is_number())
-      if (const auto top = noise[key].get<double>(); top > sigma_min)
-        options.set_default("sigma-max", fmt::format("{}", std::min(top, kMaxStart)));
+  if (const auto trained = network::trained_noise(info); trained && trained->max > sigma_min)
+    options.set_default("sigma-max", fmt::format("{}", std::min(trained->max, kMaxStart)));
+}
+
+void check_noise_levels(double sigma_min, double sigma_max) {
+  if (!(sigma_max > sigma_min))
+    fail_usage("the levels go down", "--sigma-min {} is not below --sigma-max {}", sigma_min, sigma_max);
 }
 
 void FastSampler::declare(OptionSet& options) {

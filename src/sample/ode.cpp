@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
 #include "sample/blind.h"
 #include "sample/chains.h"
 #include "sample/checks.h"
@@ -13,12 +12,8 @@ namespace mdsm::sample {
 std::vector<double> noise_grid(const OdeOptions& options) {
   check_at_least(options.steps, 1, "steps");
   check_at_least(options.hot, 0, "hot");
-  check_positive(options.sigma_min, "sigma_min");
-  check_positive(options.sigma_max, "sigma_max");
+  check_levels(options.sigma_min, options.sigma_max);
   check_range(options.rho, 0.1, 100, "rho");
-  if (options.sigma_min >= options.sigma_max)
-    fail_usage("the grid goes down", "sigma_min {} is not below sigma_max {}", options.sigma_min,
-               options.sigma_max);
   const double from = std::pow(options.sigma_max, 1 / options.rho);
   const double to = std::pow(options.sigma_min, 1 / options.rho);
   std::vector<double> grid;

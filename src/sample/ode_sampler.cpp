@@ -1,5 +1,4 @@
 // ode: integration down the noise levels, with its options.
-#include "core/error.h"
 #include "sample/annealed_sampler.h"
 #include "sample/fast_sampler.h"
 
@@ -21,9 +20,7 @@ class OdeSampler : public Sampler {
   void resolve(OptionSet& options, const nlohmann::json& info) override {
     take_noise_range(options, info, options_.sigma_min);
     check_steps_given(options, options_.steps);
-    if (!(options_.sigma_max > options_.sigma_min))
-      fail_usage("the levels go down", "--sigma-min {} is not below --sigma-max {}", options_.sigma_min,
-                 options_.sigma_max);
+    check_noise_levels(options_.sigma_min, options_.sigma_max);
   }
 
   Samples draw(const Run& run) const override { return ode(run, options_); }

@@ -9,11 +9,14 @@ namespace mdsm::sample {
 std::unique_ptr<Sampler> make_langevin_sampler();
 std::unique_ptr<Sampler> make_mala_sampler();
 std::unique_ptr<Sampler> make_hmc_sampler();
+std::unique_ptr<Sampler> make_multistep_sampler();
 std::unique_ptr<Sampler> make_ode_sampler();
 
 Registry<SamplerRow>& samplers() {
   static Registry<SamplerRow> table(
-      "sampler", {{"annealed", "the paper's annealed Langevin dynamics",
+      "sampler", {{"multistep", "down the noise levels in 35 evaluations, by steps of second order",
+                   make_multistep_sampler},
+                  {"annealed", "the paper's annealed Langevin dynamics",
                    [] { return std::make_unique<AnnealedSampler>(); }},
                   {"langevin", "Langevin dynamics at one temperature", make_langevin_sampler},
                   {"mala", "Langevin proposals with a Metropolis test", make_mala_sampler},

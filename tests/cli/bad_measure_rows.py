@@ -40,6 +40,13 @@ MEASURE_ROWS = [
      "--distributions has no"),
     *[(f"likelihood: samples alone and {words}", f"likelihood {MODEL} --samples {IMAGES} {words}", 2,
        "has no meaning without --data") for words in ("--noise 0.1", "--dequantise", "--split train", "--limit 3")],
+    *[(f"likelihood, denoising: {words}", f"likelihood {MODEL} --data {IMAGES} --method denoising --out {{out}}/like {words}",
+       2, pattern) for words, pattern in [
+        ("--chains 3", "--chains has no meaning for --method denoising"), ("--nodes 1", "--nodes"), ("--draws 0", "--draws"),
+        ("--noise 900", "noise 900 is not below the highest"), ("--clean", "--clean needs a model trained down to"),
+        ("--resume", "--resume has no meaning")]],
+    ("likelihood, denoising: no images", f"likelihood {MODEL} --method denoising", 2, "no images to find the likelihood of"),
+    ("likelihood: nodes for ais", LIKELIHOOD + " --nodes 4", 2, "--nodes has no meaning for --method ais"),
     ("likelihood: no model", f"likelihood --data {IMAGES}", 2, "no model given"),
     ("likelihood: nothing to start at", f"likelihood {MODEL}", 2, "give --data, or --samples"),
     *[(f"outliers: {words}", f"{OUTLIERS} {words}", 2, pattern) for words, pattern in [

@@ -14,6 +14,7 @@ SAMPLERS = {
     "mala": "--sampler mala --steps 4",
     "hmc": "--sampler hmc --steps 4 --leapfrog 2",
     "fast": "--sampler fast --steps 4",
+    "multistep": "--sampler multistep --steps 2 --hot 1",
     "ode": "--sampler ode --steps 2",
 }
 BASES = {
@@ -43,6 +44,7 @@ NUMBERS = {
     "sample mala": "eps accept burn-in",
     "sample hmc": "leapfrog accept eps temperature-high",
     "sample fast": f"n {FAST} {COMMON}",
+    "sample multistep": "steps hot sigma-max sigma-min churn",
     "sample ode": "steps sigma-max sigma-min rho",
     "denoise": f"steps share add-noise seed {COMMON} {FIT}",
     "inpaint fast": f"n seed random-missing {FAST} {COMMON} {FIT}",
@@ -68,10 +70,11 @@ OWNED = {
     "h0 0.1": "fast",
     "beta 0.5": "fast",
     "sigma-end 0.1": "fast",
-    "hot 3": "fast ode",
+    "hot 3": "fast multistep ode",
     "method euler": "ode",
-    "sigma-max 2": "fast ode",
-    "sigma-min 0.1": "ode",
+    "sigma-max 2": "fast multistep ode",
+    "churn 2": "multistep",
+    "sigma-min 0.1": "multistep ode",
     "rho 3": "ode",
     "start-sigma 2": "annealed langevin mala hmc",
 }

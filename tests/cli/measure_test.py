@@ -81,6 +81,21 @@ class Measure(unittest.TestCase):
         for word in ("log Z >=", "log Z <=", "bits/dim", "[0,255]", "K = 5", "acceptance", "ESS"):
             self.assertIn(word, text)
 
+    def test_likelihood_by_denoising(self):
+        words = ["likelihood", "--model", self.model, "--data", self.at("training.npy"), "--method", "denoising", "--nodes", 5,
+                 "--draws", 2, "--noise", 0.2, "--sigma-max", 1, "--json"]
+        found = json.loads(run(*words, "--out", self.at("bound")))
+        result = found["result"]
+        self.assertEqual(result, self.load("bound", "likelihood.json")["result"])
+        self.assertEqual(len(result["levels"]), 5)
+        self.assertEqual(len(found["nats_per_image"]), result["n"])
+        terms = result["terms"]
+        self.assertAlmostEqual(sum(terms[name]["nats"] for name in terms), result["nats"], places=6)
+        self.assertAlmostEqual(result["bits_per_dim_byte_pixels"] - result["bits_per_dim_unit_pixels"], 7.9943534, places=6)
+        again = json.loads(run(*words, "--batch", 3, "--out", self.at("bound-3")))
+        self.assertEqual(again["nats_per_image"], found["nats_per_image"])
+        self.assert_pictures("bound", ["likelihood.svg"])
+
     def test_likelihood_from_a_schedule_and_samples(self):
         with open(self.at("betas.txt"), "w", encoding="utf-8") as file:
             file.write("0.01\n0.1, 0.5\n")
@@ -117,7 +132,7 @@ class Measure(unittest.TestCase):
         self.assertEqual(found, self.load("outliers", "outliers.json"))
         self.assertEqual((found["n_in"], found["n_fit"]), (60, 60))
         table = {(os.path.basename(row["out"]), row["score"]): row for row in found["table"]}
-        self.assertEqual(len(table), 8)
+        self.assertEqual(len(table), 10)
         for row in table.values():
             self.assertTrue(0 <= row["low"] <= row["auroc"] <= row["high"] <= 1)
         for score in ("mixture", "neighbours"):

@@ -77,9 +77,9 @@ TEST(Outliers, DensityOfNormsFindsBothSides) {
   options.kind = eval::ScoreFeatures::norms;
   const auto fit = eval::outlier_features(engine, noise_images(400, 0.2, 1), options);
   const auto inside = eval::outlier_features(engine, noise_images(200, 0.2, 2), options);
-  const eval::OutlierModel model(fit.score, {.mixture = {.components = 2}, .neighbours = 5});
+  const eval::OutlierModel model(fit, {.mixture = {.components = 2}, .neighbours = 5});
   const auto ordinary = eval::outlier_scores(inside, model);
-  ASSERT_EQ(ordinary.size(), 4u);
+  ASSERT_EQ(ordinary.size(), 5u);
   for (const double std : {0.05, 0.4}) {
     const auto strange =
         eval::outlier_scores(eval::outlier_features(engine, noise_images(200, std, 3), options), model);
@@ -92,7 +92,7 @@ TEST(Outliers, DensityOfNormsFindsBothSides) {
   }
   const auto same =
       eval::outlier_scores(eval::outlier_features(engine, noise_images(200, 0.2, 4), options), model);
-  for (size_t score = 0; score < 4; ++score) {
+  for (size_t score = 0; score < 5; ++score) {
     const auto result = eval::auroc(ordinary[score].values, same[score].values);
     EXPECT_NEAR(result.area, 0.5, 4 * result.error);
   }
@@ -118,7 +118,7 @@ TEST(Outliers, RefusesNonsense) {
   EXPECT_ERROR(eval::outlier_features(engine, images, options), "without noise are no features");
   options.levels = {0.1};
   const auto found = eval::outlier_features(engine, images, options);
-  EXPECT_ERROR(eval::OutlierModel(found.score, {.mixture = {}, .neighbours = 5}), "5 neighbours among 3");
+  EXPECT_ERROR(eval::OutlierModel(found, {.mixture = {}, .neighbours = 5}), "5 neighbours among 3");
 }
 
 }  // namespace

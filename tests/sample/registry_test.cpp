@@ -56,7 +56,7 @@ TEST(Samplers, ANameThatIsNotThereIsAUsageErrorWithTheNames) {
     samplers().at("gibbs");
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_NE(error.hint().find("annealed, langevin, mala, hmc, fast, ode"), std::string::npos)
+    EXPECT_NE(error.hint().find("multistep, annealed, langevin, mala, hmc, fast, ode"), std::string::npos)
         << error.hint();
   }
 }

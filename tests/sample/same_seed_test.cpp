@@ -9,6 +9,7 @@
 #include "sample/fast.h"
 #include "sample/hmc.h"
 #include "sample/langevin.h"
+#include "sample/multistep.h"
 #include "small_network.h"
 
 namespace mdsm::sample {
@@ -34,6 +35,7 @@ std::vector<Named> samplers() {
           {"mala", [](const Run& run) { return mala(run, constant_schedule(1, 15)); }},
           {"hmc", [=](const Run& run) { return hmc(run, schedule, short_hmc); }},
           {"fast", [=](const Run& run) { return fast_blind(run, fast); }},
+          {"multistep", [](const Run& run) { return multistep(run); }},
           {"ode", [](const Run& run) { return ode(run); }},
           {"inpaint",
            [=](const Run& run) {

@@ -1,0 +1,30 @@
+// multistep: down a grid of noise levels, evenly spaced in their logarithm, with one gradient evaluation a
+// step and an error of second order in its length. Only the ratio of two levels enters what is done with x,
+// so the network stays blind.
+//
+// With D = x - sigma0² grad_x, q = sigma'/sigma the ratio, and c the churn,
+//
+//   x <- a x + (1 - a) (3 D - D_before)/2 + sigma' sqrt(1 - q^(2c)) n,   a = q^(1+c)
+//
+// where D_before is that of the step before (the first step has D alone). c = 0 is the deterministic flow,
+// c = 1 the reverse of the noising process, more takes out more noise than that in every step and puts it
+// back. docs/design/sampling.md derives it.
+//
+// It begins with hot steps, as fast and ode do (fast.h); there are none where the caller gives the start.
+#pragma once
+
+#include "sample/sampler.h"
+
+namespace mdsm::sample {
+
+struct MultistepOptions {
+  int64_t steps = 31;  // from sigma_max to sigma_min
+  int64_t hot = 3;  // hot steps at sigma_max before them; every step costs an evaluation, the jump one more
+  double sigma_max = 1, sigma_min = 0.1;
+  double churn = 4;
+  bool jump = true;  // from sigma_min to 0
+};
+// Without a given start, 0.5 + sigma_max n.
+Samples multistep(const Run& run, const MultistepOptions& options = {});
+
+}  // namespace mdsm::sample

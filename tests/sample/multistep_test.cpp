@@ -1,0 +1,126 @@
+#include "sample/multistep.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "moments.h"
+#include "noise_engines.h"
+
+namespace mdsm::sample {
+namespace {
+using namespace test;
+
+MultistepOptions from_noise(int64_t steps, double churn) {
+  MultistepOptions options;
+  options.steps = steps, options.churn = churn, options.hot = 0, options.sigma_max = 3,
+  options.sigma_min = 0.1, options.jump = false;
+  return options;
+}
+
+// Pixel 0 of the deterministic flow ends where sqrt(v + sigma²) has taken it.
+double flow_error(int64_t steps) {
+  SignalEngine engine;
+  const auto seeds = seeds_from(0, 1);
+  const Tensor start = start_images(engine.image_shape(), seeds, 3);
+  // The noise that the engine sees in the start, which the levels are multiples of.
+  double square = 0;
+  for (size_t j = 1; j < kPixels; ++j) square += std::pow(start.data()[j] - engine.mean[j], 2);
+  const double from = square / (kPixels - 1), to = from / 900, v = SignalEngine::kVariance;
+  const double wanted = (start.data()[0] - engine.mean[0]) * std::sqrt((v + to) / (v + from));
+  const auto samples = multistep({engine, seeds}, from_noise(steps, 0));
+  return std::abs(samples.x.data()[0] - engine.mean[0] - wanted);
+}
+
+TEST(Multistep, ConvergesWithTheSquareOfTheStep) {
+  EXPECT_NEAR(flow_error(20) / flow_error(40), 4, 0.5);
+  EXPECT_NEAR(flow_error(40) / flow_error(80), 4, 0.4);
+}
+
+// Mean squares over many samples: of pixel 0, and of the others, which are all noise.
+struct Spread {
+  double signal = 0, noise = 0;
+};
+Spread spread(const MultistepOptions& options, size_t n) {
+  SignalEngine engine;
+  std::ranges::fill(engine.mean, 0.5);  // the start's
+  const auto seeds = seeds_from(0, n);
+  const auto samples = multistep({engine, seeds}, options);
+  Spread found;
+  for (int64_t i = 0; i < static_cast<int64_t>(n); ++i) {
+    const auto x = samples.x.view().image(i);
+    found.signal += std::pow(x[0] - engine.mean[0], 2) / static_cast<double>(n);
+    for (size_t j = 1; j < kPixels; ++j)
+      found.noise += std::pow(x[j] - engine.mean[j], 2) / static_cast<double>(n * (kPixels - 1));
+  }
+  return found;
+}
+
+TEST(Multistep, KeepsTheSpreadOfTheData) {
+  const size_t n = 4000;
+  for (const double churn : {0.0, 1.0, 3.0}) {
+    const Spread found = spread(from_noise(60, churn), n);
+    EXPECT_NEAR(found.noise / 0.01, 1, 5 * std::sqrt(2.0 / (n * (kPixels - 1)))) << churn;
+    // The start lacks the data's variance, 0.25 of 9.25. Noise that is put back makes up for it.
+    const double v = SignalEngine::kVariance, wanted = (v + 0.01) * (churn == 0 ? 9 / (9 + v) : 1);
+    EXPECT_NEAR(found.signal / wanted, 1, 5 * std::sqrt(2.0 / n)) << churn;
+  }
+}
+
+TEST(Multistep, TakesOutAllNoiseInTheJump) {
+  PointEngine engine;
+  const auto seeds = seeds_from(0, 3);
+  const auto samples = multistep({engine, seeds});
+  for (size_t j = 0; j < kPixels; ++j) EXPECT_NEAR(samples.x.data()[j], engine.mean[j], 1e-5);
+  for (const int64_t count : samples.evaluations)
+    EXPECT_EQ(count, MultistepOptions{}.hot + MultistepOptions{}.steps + 1);
+  EXPECT_LE(samples.evaluations[0], 35);
+}
+
+TEST(Multistep, HotStepsForgetTheStart) {
+  // A point under noise 1 after four of them, from a start 1.5 away.
+  PointEngine engine;
+  for (double& m : engine.mean) m = -1;
+  const size_t n = 500;
+  const auto seeds = seeds_from(0, n);
+  MultistepOptions options;
+  options.hot = 4;
+  double sum = 0, square = 0;
+  const auto observer = [&](const StepReport& r) {
+    EXPECT_EQ(r.steps, 4 + options.steps);
+    if (r.step != 4) return;
+    for (const float x : r.x.values()) sum += x + 1, square += (x + 1) * (x + 1);
+  };
+  multistep({engine, seeds, {}, observer}, options);
+  const double count = static_cast<double>(n * kPixels), left = 1.5 * std::pow(-0.4, 4);
+  EXPECT_NEAR(sum / count, left, 5 / std::sqrt(count));
+  EXPECT_NEAR(square / count, 1 + left * left, 5 * std::sqrt(2 / count));
+  const Tensor start = start_images(engine.image_shape(), seeds);
+  EXPECT_EQ(multistep({engine, seeds, start.view()}, options).evaluations[0], options.steps + 1);
+}
+
+TEST(Multistep, IsTheSameWithoutChurnWhateverTheSeedOfTheNoise) {
+  PointEngine engine;
+  const auto one = seeds_from(1, 1), other = seeds_from(2, 1);
+  const Tensor start = start_images(engine.image_shape(), one);
+  const auto draw = [&](const auto& seeds, double churn) {
+    return multistep({engine, seeds, start.view()}, {.steps = 5, .churn = churn, .jump = false});
+  };
+  EXPECT_TRUE(std::ranges::equal(draw(one, 0).x.values(), draw(other, 0).x.values()));
+  EXPECT_FALSE(std::ranges::equal(draw(one, 1).x.values(), draw(other, 1).x.values()));
+}
+
+TEST(Multistep, RefusesNonsense) {
+  PointEngine engine;
+  const auto seeds = seeds_from(0, 1);
+  const auto with = [&](const MultistepOptions& options) { multistep({engine, seeds}, options); };
+  EXPECT_NO_THROW(with({.steps = 1}));
+  EXPECT_THROW(with({.steps = 0}), Error);
+  EXPECT_THROW(with({.hot = -1}), Error);
+  EXPECT_THROW(with({.sigma_max = 0.1}), Error);
+  EXPECT_THROW(with({.sigma_min = 0}), Error);
+  EXPECT_THROW(with({.churn = -1}), Error);
+  EXPECT_THROW(with({.churn = NAN}), Error);
+}
+
+}  // namespace
+}  // namespace mdsm::sample

@@ -56,6 +56,8 @@ MEASURE_ROWS = [
         ("--draws 0", "--draws: '0'"),
         ("--components 0", "--components: '0'"), ("-k 0", "k: '0'"), ("-k 7", "7 neighbours among 4"),
         ("--fit 8", "8 of 8 ordinary images"), ("--fit -1", "--fit: '-1'"),
+        ("--fit-train -1", "--fit-train: '-1'"), ("--fit-train 4", "--fit-train: .* has no training part"),
+        ("--fit-train 4 --fit 4", "exclude each other"), ("--fit-train 4 --split train", "would be compared too"),
         ("--covariance round", "covariance: 'round'"),
         ("--features colours", "features: 'colours'"), ("--split both", "split: 'both'")]],
     *[(f"outliers: {words}", f"{OUTLIERS} {words}", 1, pattern) for words, pattern in [

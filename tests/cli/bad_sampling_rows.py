@@ -237,7 +237,7 @@ def outputs():
         yield f"{base}: over results", done, pattern
         if command == "sample":
             pattern = "is .* there, but .* here"
-            other = "--sigma-max=2.5" if base in ("sample fast", "sample ode") else "--start-sigma=3"
+            other = "--sigma-max=2.5" if base in ("sample fast", "sample multistep", "sample ode") else "--start-sigma=3"
             yield f"{base}: resume another", done + ["--resume", other], pattern
             yield f"{base}: resume and force", changed(base, "--resume", "--force"), "exclude each other"
     for name, pattern in STORES.items():

@@ -173,6 +173,11 @@ class Sampling(unittest.TestCase):
         self.assertEqual(count, sum(kind == b"fcTL" for kind, _ in animation))
         self.assertGreater(count, 20)
 
+    def test_default_sampler(self):
+        found = json.loads(run("sample", "--model", self.model, "-n", 2, "--out", self.at("default"), "--json"))
+        self.assertEqual(found["sampler"], "multistep")
+        self.assertEqual(found["gradient_evaluations_per_sample"], 35)
+
     def test_schedules(self):
         with open(self.at("temperatures.txt"), "w", encoding="utf8") as file:
             file.write("# two hot steps\n50 50\n5, 1\n0\n")
@@ -181,7 +186,8 @@ class Sampling(unittest.TestCase):
                              ("--schedule " + self.at("temperatures.txt"), 5), ("--no-jump --steps 5", 5)):
             with self.subTest(words):
                 out = self.at("schedule")
-                found = json.loads(run("sample", "--model", self.model, "-n", 2, *words.split(), "--out", out, "--json"))
+                found = json.loads(run("sample", "--model", self.model, "-n", 2, "--sampler", "annealed", *words.split(), "--out", out,
+                                       "--json"))
                 self.assertEqual(found["steps"], steps)
                 self.assertEqual(found["gradient_evaluations_per_sample"], steps + 1)
                 cooling = "linear" in words  # the others have too few temperatures, or one
@@ -192,7 +198,7 @@ class Sampling(unittest.TestCase):
     def test_the_start_is_as_noisy_as_the_training(self):
         for model, words, expected in ((self.model, "", 3), (self.colour_model, "", 0.5),
                                        (self.colour_model, "--sigma-max 0.7", 0.7)):
-            for sampler in ("fast", "ode"):
+            for sampler in ("fast", "multistep", "ode"):
                 with self.subTest(f"{sampler} {expected}"):
                     out = self.at(f"{sampler}-{expected}")
                     run("sample", "--model", model, "-n", 2, "--sampler", sampler, "--steps", 2, *words.split(), "--out",

@@ -15,7 +15,7 @@ inline network::Spec small_spec(network::Network network = network::Network::res
   spec.channels = channels;
   spec.width = width;
   spec.size = network == network::Network::res34 ? 16 : 8;
-  spec.levels = 3;
+  if (network == network::Network::unet) spec.levels = 3;
   return spec;
 }
 

@@ -30,7 +30,7 @@ struct BoundOptions {
   int64_t draws = 2;           // of the noise at every node
   int64_t batch = 64;          // makes no difference to the result
   uint64_t seed = 0;
-  std::optional<double> last_step;  // clean images: width of the Gaussian about D
+  std::optional<double> last_step = {};  // clean images: width of the Gaussian about D
 };
 
 struct DenoisingBound {

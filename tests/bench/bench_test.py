@@ -117,7 +117,7 @@ class Bench(unittest.TestCase):
                    *self.peer(CHANGED.format(peers=PEERS, change="peer.Peer.verify = lambda self, folder: None")))
 
     def test_dry_run_measures_nothing(self):
-        self.assertEqual(bench("--suite", "full", "--dry-run")[1].count("\n"), 5)
+        self.assertEqual(bench("--suite", "full", "--dry-run")[1].count("\n"), 6)
         self.assertEqual(bench(*TINY, "--dry-run"), (0, "res6 width 4, 2 images 1x8x8\n", ""))
 
     def test_wrong_options(self):

@@ -83,8 +83,8 @@ TEST(TileSpans, CoverEveryPixelOnce) {
       EXPECT_EQ(span.own, next);
       EXPECT_GT(span.owned, 0);
       EXPECT_EQ(span.start % 4, 0);
-      if (span.start > 0) EXPECT_GE(span.own - span.start, 12);
-      if (&span != &spans.back()) EXPECT_GE(span.start + 40 - span.own - span.owned, 12);
+      EXPECT_TRUE(span.start == 0 || span.own - span.start >= 12);
+      EXPECT_TRUE(&span == &spans.back() || span.start + 40 - span.own - span.owned >= 12);
       next += span.owned;
     }
     EXPECT_EQ(next, size);

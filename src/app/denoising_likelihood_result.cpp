@@ -15,6 +15,13 @@ constexpr const char* kMeaning =
 
 json to_json(const eval::Mean& mean) { return {{"nats", mean.mean}, {"nats_se", mean.error}}; }
 
+// The reported loss of training, over noise levels spread geometrically between the lowest and the highest.
+eval::Mean mean_loss(const DenoisingLikelihoodResult& result) {
+  const double width = std::log(result.options.bound.high / result.options.bound.low);
+  const eval::Mean& integral = result.bound.integral;
+  return {.n = integral.n, .mean = integral.mean / width, .error = integral.error / width};
+}
+
 json levels_json(const eval::DenoisingBound& bound) {
   json levels = json::array();
   for (size_t i = 0; i < bound.sigma.size(); ++i)
@@ -31,6 +38,8 @@ json bound_json(const DenoisingLikelihoodResult& result) {
                  {"dimensions", bound.dimensions},
                  {"nats", bound.nats.mean},
                  {"nats_se", bound.nats.error},
+                 {"loss", mean_loss(result).mean},
+                 {"loss_se", mean_loss(result).error},
                  {"bits_per_dim_se", bound.bits(bound.nats.error)},
                  {"bits_per_dim_se_noise", bound.bits(bound.noise_error)},
                  {"bits_per_dim_quadrature", bound.bits(bound.quadrature_error)},
@@ -97,6 +106,9 @@ void print(const DenoisingLikelihoodResult& result) {
   fmt::print("integral     {} nodes from {:g} to {:g}, {} draws each, seed {}\n", options.bound.nodes,
              options.bound.low, options.bound.high, options.bound.draws, options.seed);
   print_levels(bound);
+  fmt::print("loss         {}, mean over noise {:g} to {:g} spread geometrically\n",
+             eval::with_error(mean_loss(result).mean, mean_loss(result).error, 2), options.bound.low,
+             options.bound.high);
   fmt::print("nats         {} {:.2f}, integral {:.2f}, above {:g} {:.2f} (Wiener filter of {} images)\n",
              options.clean ? "last step" : "noise", bound.first.mean, bound.integral.mean, options.bound.high,
              bound.tail.mean, result.fitted_images);

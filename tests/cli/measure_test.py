@@ -91,6 +91,7 @@ class Measure(unittest.TestCase):
         self.assertEqual(len(found["nats_per_image"]), result["n"])
         terms = result["terms"]
         self.assertAlmostEqual(sum(terms[name]["nats"] for name in terms), result["nats"], places=6)
+        self.assertAlmostEqual(result["loss"] * math.log(1 / 0.2), terms["integral"]["nats"], places=6)
         self.assertAlmostEqual(result["bits_per_dim_byte_pixels"] - result["bits_per_dim_unit_pixels"], 7.9943534, places=6)
         again = json.loads(run(*words, "--batch", 3, "--out", self.at("bound-3")))
         self.assertEqual(again["nats_per_image"], found["nats_per_image"])

@@ -8,11 +8,22 @@
 #include "network/state_dict.h"
 
 namespace mdsm::app {
+namespace {
+
+// What a state dict of the paper's networks says itself, nobody else may say.
+void check_unet_only(const ImportOptions& options, network::Network found) {
+  if (found == network::Network::unet || options.unet_only.empty()) return;
+  fail_usage("leave it out", "--{} is for unet; {} is {}, whose names and shapes say it",
+             options.unet_only.front(), options.input, to_string(found));
+}
+
+}  // namespace
 
 ImportResult run_import(const ImportOptions& options) {
   check_output(options.output, options.force);
   const network::ImportedParameters imported = network::parameters_from(
       network::read_state_dict(fs::path(options.input)), options.more, options.input);
+  check_unet_only(options, imported.parameters.spec().network);
   nlohmann::json info = {{"imported_from", fs::path(options.input).filename().string()}};
   if (!options.preset.empty()) info["preset"] = options.preset;
   network::save_model(options.output, imported.parameters, info);

@@ -14,7 +14,8 @@ struct ImportOptions {
   std::string input, output;
   std::string preset;  // noted in the file unless empty
   network::NotInDict more;
-  bool force = false;  // replace an existing file
+  std::vector<std::string> unet_only;  // options given that the other networks do not have
+  bool force = false;                  // replace an existing file
 };
 
 struct ImportResult {

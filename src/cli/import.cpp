@@ -1,7 +1,6 @@
 // mdsm import: a PyTorch state dict becomes a model file; app/convert.h does it.
 #include "app/convert.h"
 #include "cli/command.h"
-#include "core/log.h"
 
 namespace mdsm::cli {
 namespace {
@@ -36,12 +35,9 @@ class Import : public Command {
   }
 
   int run(OptionSet& options) override {
-    const app::ImportResult result = run_import(job_);
     for (const char* name : {"head", "activation", "size"})
-      if (options.given(name) && result.spec.network != network::Network::unet)
-        log_warning("--{} is for unet; the file is {}, whose names and shapes say it", name,
-                    to_string(result.spec.network));
-    print(result);
+      if (options.given(name)) job_.unet_only.push_back(name);
+    print(run_import(job_));
     return 0;
   }
 

@@ -178,6 +178,9 @@ ROWS = [
           ("short_storage", ""), ("stride_past_end", ""), ("negative_stride", ""), ("huge_shape", "")]],
     ("import into a folder", "import {bad}/states/good.pt {bad} --force", 1, "is a folder"),
     ("import over a file", f"import {{bad}}/states/good.pt {MODEL}", 1, "model.safetensors: exists.*--force"),
+    *[(f"import: {name} of a network that is no unet", f"import {{bad}}/states/good.pt {{out}}/m.safetensors --{name} {value}", 2,
+       f"--{name} is for unet; .*good.pt is res6") for name, value in
+      [("head", "denoiser"), ("activation", "elu"), ("size", "8")]],
     ("import without a target", "import {bad}/states/good.pt", 2, "missing"),
     ("export of nothing", "export {bad}/none.safetensors {out}/m.pt", 1, "none.safetensors: no such file"),
     ("export of a non-model", "export {bad}/models/text.safetensors {out}/m.pt", 1, "text.safetensors"),

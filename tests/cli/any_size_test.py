@@ -2,7 +2,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -10,21 +9,7 @@ import unittest
 import numpy as np
 
 from png_tools import read_png, write_png
-
-MDSM = os.path.abspath(sys.argv[1])
-ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
-
-
-def call(*arguments):
-    return subprocess.run([MDSM, *map(str, arguments)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          env=ENVIRONMENT, timeout=300)
-
-
-def run(*arguments):
-    done = call(*arguments)
-    if done.returncode != 0:
-        raise AssertionError(f"mdsm {' '.join(map(str, arguments))}: {done.returncode}\n{done.stderr}")
-    return done.stdout
+from program import call, run
 
 
 def pixels(path):

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from any_size_test import call, run
+from program import call, run
 
 
 class Denoiser(unittest.TestCase):

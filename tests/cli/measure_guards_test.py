@@ -16,21 +16,7 @@ import unittest
 
 import formats
 import png_tools
-
-MDSM = os.path.abspath(sys.argv[1])
-ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
-
-
-def call(*arguments, **more):
-    return subprocess.run([MDSM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, env=ENVIRONMENT, timeout=300, **more)
-
-
-def run(*arguments, **more):
-    result = call(*arguments, **more)
-    if result.returncode != 0:
-        raise AssertionError(f"mdsm {' '.join(map(str, arguments))}: {result.returncode}\n{result.stderr}")
-    return result.stdout
+from program import ENVIRONMENT, MDSM, call, run
 
 
 class Guards(unittest.TestCase):

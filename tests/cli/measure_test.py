@@ -15,18 +15,9 @@ import unittest
 import xml.dom.minidom
 
 import formats
+from program import ENVIRONMENT, MDSM, run
 
-MDSM = os.path.abspath(sys.argv[1])
-ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
 PIXELS = 64
-
-
-def run(*arguments):
-    result = subprocess.run([MDSM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            stdin=subprocess.DEVNULL, env=ENVIRONMENT, timeout=300)
-    if result.returncode != 0:
-        raise AssertionError(f"mdsm {' '.join(map(str, arguments))}: {result.returncode}\n{result.stderr}")
-    return result.stdout
 
 
 class Measure(unittest.TestCase):

@@ -15,18 +15,9 @@ import unittest
 
 import formats
 from png_tools import chunks, png_text, read_png, write_png
+from program import ENVIRONMENT, MDSM, run
 
-MDSM = os.path.abspath(sys.argv[1])
-ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
 SIZE = 16
-
-
-def run(*arguments):
-    result = subprocess.run([MDSM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            stdin=subprocess.DEVNULL, env=ENVIRONMENT, timeout=300)
-    if result.returncode != 0:
-        raise AssertionError(f"mdsm {' '.join(map(str, arguments))}: {result.returncode}\n{result.stderr}")
-    return result.stdout
 
 
 def read_npy(path):

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "hot_steps.h"
 #include "moments.h"
-#include "noise_engines.h"
 
 namespace mdsm::sample {
 namespace {
@@ -191,27 +191,9 @@ TEST(Ode, JumpRemovesWhatIsLeft) {
 }
 
 TEST(Ode, HotStepsForgetTheStart) {
-  // They are Langevin steps for the density of noisy data, here a point under noise 1: mean and variance
-  // after them are the data's, although the start had another mean.
-  PointEngine engine;
-  for (double& m : engine.mean) m = -1;
-  const size_t n = 500;
-  const auto seeds = seeds_from(0, n);
   OdeOptions options;
   options.hot = 12;
-  double sum = 0, square = 0;
-  const auto observer = [&](const StepReport& r) {
-    EXPECT_EQ(r.steps, 27);
-    if (r.step != 12) return;
-    for (const float x : r.x.values()) sum += x + 1, square += (x + 1) * (x + 1);
-  };
-  const auto samples = ode({engine, seeds, {}, observer}, options);
-  const double count = static_cast<double>(n * kPixels);
-  EXPECT_NEAR(sum / count, 1.5 * std::pow(0.5, 12), 5 / std::sqrt(count));
-  EXPECT_NEAR(square / count, 1, 5 * std::sqrt(2 / count));
-  EXPECT_EQ(samples.evaluations[0], 12 + 2 * 15 + 1);
-  const Tensor start = start_images(engine.image_shape(), seeds);
-  EXPECT_EQ(ode({engine, seeds, start.view()}, options).evaluations[0], 2 * 15 + 1);
+  expect_hot_steps_forget_the_start(ode, options, std::pow(0.5, 12), 2 * options.steps + 1);
 }
 
 TEST(Ode, GridRunsFromMaxToMin) {

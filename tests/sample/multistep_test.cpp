@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "hot_steps.h"
 #include "moments.h"
-#include "noise_engines.h"
 
 namespace mdsm::sample {
 namespace {
@@ -77,25 +77,9 @@ TEST(Multistep, TakesOutAllNoiseInTheJump) {
 }
 
 TEST(Multistep, HotStepsForgetTheStart) {
-  // A point under noise 1 after four of them, from a start 1.5 away.
-  PointEngine engine;
-  for (double& m : engine.mean) m = -1;
-  const size_t n = 500;
-  const auto seeds = seeds_from(0, n);
   MultistepOptions options;
   options.hot = 4;
-  double sum = 0, square = 0;
-  const auto observer = [&](const StepReport& r) {
-    EXPECT_EQ(r.steps, 4 + options.steps);
-    if (r.step != 4) return;
-    for (const float x : r.x.values()) sum += x + 1, square += (x + 1) * (x + 1);
-  };
-  multistep({engine, seeds, {}, observer}, options);
-  const double count = static_cast<double>(n * kPixels), left = 1.5 * std::pow(-0.4, 4);
-  EXPECT_NEAR(sum / count, left, 5 / std::sqrt(count));
-  EXPECT_NEAR(square / count, 1 + left * left, 5 * std::sqrt(2 / count));
-  const Tensor start = start_images(engine.image_shape(), seeds);
-  EXPECT_EQ(multistep({engine, seeds, start.view()}, options).evaluations[0], options.steps + 1);
+  expect_hot_steps_forget_the_start(multistep, options, std::pow(-0.4, 4), options.steps + 1);
 }
 
 TEST(Multistep, IsTheSameWithoutChurnWhateverTheSeedOfTheNoise) {

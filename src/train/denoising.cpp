@@ -61,6 +61,9 @@ void DenoisingObjective::resolve(OptionSet& set) {
   if (noise_.kind == NoiseKind::single && (set.given("sigma-min") || set.given("sigma-max")))
     fail_usage("give its level with --sigma", "--sigma-min and --sigma-max mean nothing to {}",
                levels_kind_ == Levels::one ? "--objective " + name() : "--noise single");
+  if (noise_.kind == NoiseKind::single && weighting_ == Weighting::learned)
+    fail_usage("leave it out", "--weighting learned weighs noise levels, and {} has one",
+               levels_kind_ == Levels::one ? "--objective " + name() : "--noise single");
   if (noise_.kind != NoiseKind::single && set.given("sigma"))
     fail_usage("give --sigma-min and --sigma-max, or --objective single",
                "--sigma means nothing to --noise {}", to_string(noise_.kind));
@@ -106,6 +109,7 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
   if (effective) result.own.push_back({kEffective, "train/importance_effective", {*effective}});
 }
 
+// Without the importance weights, whose mean is 1 at every level: they are for images, these for levels.
 void DenoisingObjective::applied() {
   if (weighting_ == Weighting::learned) learned_.observe(residual_);
 }

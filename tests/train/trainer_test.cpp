@@ -94,16 +94,21 @@ TinyObjective likelihood(const std::string& chains) {
   return {"ml", {{"ml-chains", chains}, {"ml-buffer", 20}, {"ml-steps", 5}, {"ml-restart", 0.3}}};
 }
 
-// Those of the folder's last checkpoint; none where it has none.
-std::vector<float> saved_chains(const fs::path& state) {
+TinyObjective learned(const std::string& importance) {
+  return {"mdsm", {{"weighting", "learned"}, {"importance", importance}}};
+}
+
+// A tensor of the folder's last checkpoint; none where it has none.
+std::vector<float> saved(const fs::path& state, const char* name) {
   const io::SafetensorsFile file(state);
-  return file.find("chains") ? file.read(*file.find("chains")) : std::vector<float>();
+  return file.find(name) ? file.read(*file.find(name)) : std::vector<float>();
 }
 
 TEST(Training, StoppingAndResumingOtherObjectivesIsBitForBit) {
   const TinyObjective weighted{"mdsm", {{"importance", "batch"}}};
   const TrainOptions options = tiny_options();
-  for (const TinyObjective& objective : {likelihood("persistent"), likelihood("noise"), weighted}) {
+  for (const TinyObjective& objective :
+       {likelihood("persistent"), likelihood("noise"), weighted, learned("none"), learned("batch")}) {
     const TemporaryFolder out;
     RunFolder folder = new_folder(out);
     for (const int64_t stop_after : {3, 4}) TinyRun(folder, options, objective).train(stop_after);
@@ -114,10 +119,44 @@ TEST(Training, StoppingAndResumingOtherObjectivesIsBitForBit) {
     TinyRun all(at_once, options, objective);
     all.train();
     expect_same(outcome(last, folder), outcome(all, at_once));
-    const std::vector<float> chains = saved_chains(folder.state());
-    EXPECT_EQ(chains, saved_chains(at_once.state()));
+    const std::vector<float> chains = saved(folder.state(), "chains");
+    EXPECT_EQ(chains, saved(at_once.state(), "chains"));
     EXPECT_EQ(chains.size(), objective.options.value("ml-chains", "") == "persistent" ? 20u * 256u : 0u);
+    const std::vector<float> averages = saved(folder.state(), "level_averages");
+    EXPECT_EQ(averages, saved(at_once.state(), "level_averages"));
+    EXPECT_EQ(averages.size(), objective.options.contains("weighting") ? 8u : 0u);
   }
+}
+
+// Each counts beside the other, and the averages are of errors as they are: without importance weights.
+TEST(Training, LearnedWeightsGoWithImportance) {
+  TrainOptions options = tiny_options();
+  options.schedule.steps = 3;
+  const auto trained = [&](const TinyObjective& objective) {
+    return uninterrupted(options, objective).weights;
+  };
+  const auto both = trained(learned("batch"));
+  EXPECT_NE(both, trained(learned("none")));
+  EXPECT_NE(both, trained({"mdsm", {{"importance", "batch"}}}));
+
+  // Errors of the first step are those of the same network on the same images.
+  std::vector<std::vector<float>> averages;
+  for (const char* importance : {"none", "batch"}) {
+    const TemporaryFolder out;
+    RunFolder folder = new_folder(out);
+    TinyRun(folder, options, learned(importance)).train(1);
+    averages.push_back(saved(folder.state(), "level_averages"));
+  }
+  ASSERT_EQ(averages[0].size(), 8u);
+  EXPECT_EQ(averages[0], averages[1]);
+}
+
+// The averages are part of the state: a run that was started without them is not this one.
+TEST(Training, AStateWithTheAveragesOfAnotherRunIsRefused) {
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TinyRun(folder, tiny_options(), learned("none")).train(3);
+  EXPECT_THROW(TinyRun(folder, tiny_options()), Error);
 }
 
 TEST(Training, AStateWithoutItsChainsIsRefused) {
@@ -234,8 +273,8 @@ TEST(Training, ANonFiniteSampleStopsMaximumLikelihood) {
     TinyRun run(folder, options, objective);
     PoisonAt observer(4, run.engine());
     EXPECT_THROW(run.train(0, observer), Error);
-    ASSERT_FALSE(saved_chains(folder.failed_state()).empty());
-    EXPECT_EQ(saved_chains(folder.failed_state()), saved_chains(folder.state()));  // of step 4
+    ASSERT_FALSE(saved(folder.failed_state(), "chains").empty());
+    EXPECT_EQ(saved(folder.failed_state(), "chains"), saved(folder.state(), "chains"));  // of step 4
   }
   TinyRun again(folder, options, objective);
   again.train();

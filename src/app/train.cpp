@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/training_start.h"
 #include "app/version.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -83,7 +84,8 @@ void log_start(const TrainingOptions& options, const train::SessionInput& input,
   const int64_t end = options.train.schedule.steps;
   log_info("{}: {}", input.folder.path().string(),
            step > 0 ? fmt::format("going on after step {} of {}", step, end)
-                    : fmt::format("training {} steps", end));
+                    : fmt::format("training {} steps{}", end,
+                                  input.init.empty() ? "" : " from the weights of " + input.init));
   log_info("{}; {} width {}, {} parameters; engine {}, {} threads, {}", input.data.description(),
            to_string(options.train.network), options.train.width,
            network::parameter_count(input.engine.spec()), input.engine.name(), thread_count(),
@@ -132,6 +134,7 @@ TrainingPlan plan_training(const TrainingOptions& options, const train::Objectiv
   set_thread_count(static_cast<int>(options.threads));
   const Images data = training_data(options);
   const network::Spec spec = train::make_spec(options.train, data->image_shape());
+  if (options.start) starting_weights(options, spec);  // for what it refuses
   return {options.recorded, data->description(), spec, network::parameter_count(spec),
           memory_need(options, objective, spec)};
 }
@@ -156,7 +159,7 @@ TrainingResult run_training(const TrainingOptions& options, train::Objective& ob
   check_memory(need, options.train.micro());
   // All that can be refused comes before the folder, so that a refused run leaves nothing behind.
   const auto seed = static_cast<uint64_t>(options.train.seed);
-  const auto engine = engine::make_engine(options.engine, network::Parameters::initialised(spec, seed));
+  const auto engine = engine::make_engine(options.engine, starting_weights(options, spec));
   const Images shown = preview_data(options, data);
   const train::NoiseOptions usual = train::preset_noise(options.train.preset, options.data.source);
   train::Preview preview(*shown, spec, objective.preview_noise(usual), seed, options.engine);
@@ -172,7 +175,8 @@ TrainingResult run_training(const TrainingOptions& options, train::Objective& ob
                                   objective,
                                   options.data.flip,
                                   train::source_name(options.data.source),
-                                  options.options_hash};
+                                  options.options_hash,
+                                  train::model_name(options.init)};
   return train_in_folder(options, input, need, stop);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/options.h"
 #include "data/dataset.h"
 #include "engine/registry/registry.h"
+#include "network/parameters.h"
 #include "train/objectives.h"
 #include "train/observer.h"
 #include "train/train_options.h"
@@ -21,10 +23,12 @@ struct TrainingOptions {
   data::DataOptions data;
   train::TrainOptions train;
   engine::EngineOptions engine;
-  int64_t threads = 0;                // 0 takes all
-  std::string outdir = "runs", desc;  // of a new run's folder
-  std::string resume;                 // a run folder to go on with
-  int64_t stop_after = 0;             // steps of this call; 0 = to the end
+  int64_t threads = 0;                               // 0 takes all
+  std::string outdir = "runs", desc;                 // of a new run's folder
+  std::string resume;                                // a run folder to go on with
+  std::string init;                                  // the model that a run started from
+  std::shared_ptr<const network::Parameters> start;  // its weights; none where they are not needed
+  int64_t stop_after = 0;                            // steps of this call; 0 = to the end
   bool quiet = false;
 
   // Images of the caller's in place of data.source, and for previews; they outlive the call.
@@ -47,6 +51,8 @@ class TrainingSetup {
   train::Objective& objective() { return objectives_.chosen(); }
 
  private:
+  void take_start(OptionSet& options);
+
   nlohmann::json defaults_;
   train::ObjectiveChoice objectives_;
 };

@@ -1,7 +1,8 @@
 #include "app/engine_options.h"
-#include "app/train.h"
+#include "app/training_start.h"
 #include "core/error.h"
 #include "data/data_options.h"
+#include "network/model_file.h"
 #include "train/resume_options.h"
 #include "train/run_folder.h"
 
@@ -36,6 +37,12 @@ void TrainingSetup::declare(OptionSet& options) {
   data::DeclareData which;
   which.flip = true;
   data::declare_data_options(options, job.data, which);
+  options.group("Network");
+  options
+      .add("init", job.init,
+           "start from the weights of this model, a file, a run folder or a bundled name, and take its "
+           "network")
+      .meta("MODEL");
   train::declare_train_options(options, job.train, objectives_);
   declare_saving(options, *this, objectives_.may_change());
   declare_engine_options(options, job.engine, job.threads);
@@ -43,7 +50,18 @@ void TrainingSetup::declare(OptionSet& options) {
   defaults_ = options.to_json();
 }
 
+// A run that has a checkpoint goes on from that, whatever has become of the model since.
+void TrainingSetup::take_start(OptionSet& options) {
+  if (job.init.empty() || (!job.resume.empty() && train::RunFolder::has_state(job.resume))) return;
+  network::Model model = network::load_model(job.init);
+  take_network(options, model.parameters.spec(), job.init);
+  job.start = std::make_shared<const network::Parameters>(std::move(model.parameters));
+}
+
 void TrainingSetup::resolve(OptionSet& options) {
+  if (!job.resume.empty() && options.given("init"))
+    fail_usage("leave --init out; a run goes on from its own checkpoint",
+               "--init and --resume exclude each other");
   if (job.resume.empty()) {
     train::apply_preset(options, job.train.preset, job.data.source);
     if (job.train.network == network::Network::unet)
@@ -53,6 +71,7 @@ void TrainingSetup::resolve(OptionSet& options) {
     train::apply_recorded(options, objectives_, train::RunFolder::recorded_options(job.resume), defaults_,
                           job.resume + "/options.json");
   }
+  take_start(options);
   if (job.data.source.empty())
     fail_usage("name a data set or a path, as in --data fashion-mnist", "mdsm train: --data is missing");
   objectives_.chosen().validate(job.train);

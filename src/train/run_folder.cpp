@@ -71,6 +71,11 @@ RunFolder RunFolder::open(const fs::path& path) {
   return folder;
 }
 
+bool RunFolder::has_state(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(RunFolder(path).state(), error);
+}
+
 json RunFolder::recorded_options(const fs::path& path) {
   const char* hint = "name a folder made by mdsm train";
   std::error_code error;
@@ -108,6 +113,11 @@ std::string source_name(const std::string& data) {
     if (!plain(static_cast<unsigned char>(c))) c = '_';
   name = name.substr(0, 40);
   return name.empty() ? "data" : name;
+}
+
+std::string model_name(const std::string& model) {
+  const fs::path path(model);
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
 std::string run_name(const std::string& data, const std::string& network, int64_t width,

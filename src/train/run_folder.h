@@ -34,6 +34,8 @@ class RunFolder {
   fs::path snapshot(int64_t step) const;
   fs::path preview(int64_t step) const;
 
+  // Whether the run has a checkpoint.
+  static bool has_state(const fs::path& path);
   // The options.json of a run, without taking its lock.
   static nlohmann::json recorded_options(const fs::path& path);
   void write_options(const nlohmann::json& options) const;
@@ -48,6 +50,8 @@ class RunFolder {
 
 // What files say of where the data is from: a path is reduced to its last name, NAME:PATH to NAME.
 std::string source_name(const std::string& data);
+// What files say of a model that something started from: the last name of its path.
+std::string model_name(const std::string& model);
 // "fashion-mnist-res12-w16[-desc]", from the source's name. A desc
 // with other characters than letters, digits, dot, dash and underscore is a usage error.
 std::string run_name(const std::string& data, const std::string& network, int64_t width,

@@ -29,6 +29,7 @@ json model_info(const SessionInput& in, const StateHead& head, const char* kind)
       {"data", in.data_name}, {"images", in.data.size()},       {"objective", in.objective.name()},
       {"step", head.step},    {"steps", o.schedule.steps},      {"batch", o.batch},
       {"seed", o.seed},       {"loss", head.meter.last_mean()}, {"kind", kind}};
+  if (!in.init.empty()) trained["init"] = in.init;
   trained.update(in.objective.trained());
   return {{"preset", to_string(o.preset)}, {"trained", trained}, {"sampling", in.objective.sampling(o)}};
 }

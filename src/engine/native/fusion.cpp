@@ -17,7 +17,8 @@ bool is_activation(const Layer& layer) {
 
 class Fuser {
  public:
-  explicit Fuser(Graph graph) : out_{std::move(graph), {}, {}} {
+  explicit Fuser(Graph given, RewrittenGraph rewritten)
+      : out_{std::move(given), std::move(rewritten.graph), {}, {}}, parts_(std::move(rewritten.parts)) {
     out_.consumers = graph_.consumers();
     into_.assign(graph_.layers.size(), -1);
     done_.assign(graph_.layers.size(), false);
@@ -34,6 +35,10 @@ class Fuser {
   const Layer& layer(int i) const { return graph_.layers[static_cast<size_t>(i)]; }
   const std::vector<int>& readers(int value) const { return out_.consumers[static_cast<size_t>(value)]; }
   static int value_of(int layer) { return layer + 1; }
+  bool folds_pool(int value) const {
+    return network::folds_pool(graph_, out_.consumers, value) &&
+           !parts_[static_cast<size_t>(value - 1)].upsampled;
+  }
 
   void check_input() const {
     const std::vector<int>& first = readers(0);
@@ -44,7 +49,7 @@ class Fuser {
   // The value of a convolution with its pool, if it has one.
   int result_of(int convolution) const {
     const int value = value_of(convolution);
-    return network::folds_pool(graph_, out_.consumers, value) ? value_of(readers(value)[0]) : value;
+    return folds_pool(value) ? value_of(readers(value)[0]) : value;
   }
   bool is_input(int convolution) const { return layer(convolution).inputs[0] == 0; }
   // The convolution that makes a value, itself or with its pool; -1 where another layer does.
@@ -54,7 +59,7 @@ class Fuser {
     if (layer(made_by).kind == LayerKind::convolution) return made_by;
     if (layer(made_by).kind != LayerKind::pool) return -1;
     const int before = layer(made_by).inputs[0];
-    return network::folds_pool(graph_, out_.consumers, before) && !is_input(before - 1) ? before - 1 : -1;
+    return before > 0 && folds_pool(before) && !is_input(before - 1) ? before - 1 : -1;
   }
 
   // Which convolution takes each sum with it: one whose result nobody else reads, rather a 3x3 than a 1x1.
@@ -107,6 +112,7 @@ class Fuser {
               .from = layer(i).inputs,
               .to = is_input(i) ? value_of(i) : result_of(i)};
     step.pooled = step.to != value_of(i);
+    step.part = parts_[static_cast<size_t>(i)];
     if (layer(i).bias) step.biases.push_back(i);
     if (sum >= 0) {
       const std::vector<int>& operands = layer(sum).inputs;
@@ -144,12 +150,16 @@ class Fuser {
 
   Fusion out_;
   const Graph& graph_ = out_.graph;
-  std::vector<bool> done_;  // activations that a convolution took along
-  std::vector<int> into_;   // of each convolution, the sum it takes along
+  std::vector<ConvolutionPart> parts_;  // of each layer
+  std::vector<bool> done_;              // activations that a convolution took along
+  std::vector<int> into_;               // of each convolution, the sum it takes along
 };
 
 }  // namespace
 
-Fusion fuse(Graph graph) { return Fuser(std::move(graph)).run(); }
+Fusion fuse(Graph graph) {
+  RewrittenGraph rewritten = move_upsampling(graph);
+  return Fuser(std::move(graph), std::move(rewritten)).run();
+}
 
 }  // namespace mdsm::engine::native

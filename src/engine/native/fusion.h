@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "engine/native/upsampling.h"
 #include "network/graph.h"
 
 namespace mdsm::engine::native {
@@ -16,6 +17,7 @@ struct Step {
   std::vector<int> from{};    // values that it reads
   int to = -1;                // the value it makes; of an activation, none (second)
   bool pooled = false;        // convolutions: with the 2x2 mean behind it
+  ConvolutionPart part{};     // convolutions: of their weights
   int plus = -1;              // convolutions: a value added to the result
   std::vector<int> biases{};  // convolutions whose biases are added to the result
   int second = -1;            // value of the activation of `to`
@@ -23,7 +25,8 @@ struct Step {
 };
 
 struct Fusion {
-  network::Graph graph;
+  network::Graph given;                     // which the parameters belong to
+  network::Graph graph;                     // the same rewritten, which the steps and their values belong to
   std::vector<std::vector<int>> consumers;  // layers that read each value
   std::vector<Step> steps;                  // in the order they run
 

@@ -49,8 +49,10 @@ Plan::Plan(const NativeNetwork& network, Mode mode, int64_t n)
     scratch_count_ = std::max(scratch_count_, convolution.scratch_count());
     shape.in = graph.size(step.from[0]).channels;
     shape.out = graph.size(step.layer + 1).channels;
+    if (step.part.upsampled) shape.kernel = 3;  // of the enlarged map
     const std::string name = network::short_name(graph.layers[static_cast<size_t>(step.layer)]);
-    steps_.push_back(std::make_unique<Convolved>(Convolved{std::move(convolution), name, shape.flop()}));
+    steps_.push_back(std::make_unique<Convolved>(
+        Convolved{std::move(convolution), name, shape.flop(), step.part.upsampled}));
   }
   auto take = [&, at = program_.floats()](int64_t count) mutable {
     const int64_t place = at;
@@ -133,16 +135,23 @@ void Plan::run(const Instruction& one, Call& call) {
       Convolved& step = *steps_[static_cast<size_t>(one.step)];
       ConvolutionWeights& weights = *call.weights.steps[static_cast<size_t>(one.step)].packed;
       const ProfileScope scope(step.name, one.pass, step.flop);
-      one.kind == Kind::forward ? step.convolution.forward(from, weights, epilogue(one, call), to, scratch)
-                                : step.convolution.backward(from, weights, epilogue(one, call), to, scratch);
+      (one.kind == Kind::forward) != step.upsampled
+          ? step.convolution.forward(from, weights, epilogue(one, call), to, scratch)
+          : step.convolution.backward(from, weights, epilogue(one, call), to, scratch);
       return;
     }
     case Kind::gradient: {
       Convolved& step = *steps_[static_cast<size_t>(one.step)];
       StepWeights& weights = call.weights.steps[static_cast<size_t>(one.step)];
       const ProfileScope scope(step.name, one.pass, static_cast<double>(gradient_terms(mode())) * step.flop);
-      step.convolution.gradient(from, {at(one.other, call), one.other.planes}, *weights.packed,
-                                part(weights.info, call).data(), scratch);
+      const MapIn other(at(one.other, call), one.other.planes);
+      float* const gradient = part(weights.info, call).data();
+      if (weights.part.whole())
+        return step.convolution.gradient(from, other, *weights.packed, gradient, scratch);
+      std::fill_n(weights.own_gradient.data(), weights.own_gradient.size(), 0.0f);
+      step.convolution.gradient(step.upsampled ? other : from, step.upsampled ? from : other, *weights.packed,
+                                weights.own_gradient.data(), scratch);
+      weights.part.add_gradient(weights.own_gradient.data(), gradient);
       return;
     }
     case Kind::input_forward:

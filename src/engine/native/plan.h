@@ -66,7 +66,8 @@ class Plan {
   struct Convolved {  // a step that is a convolution
     Convolution convolution;
     std::string name;
-    double flop;  // of one pass over n images by the direct algorithm, without padding channels
+    double flop;     // of one pass over n images by the direct algorithm, without padding channels
+    bool upsampled;  // the convolution is its way back
   };
 
   void run(Call call);

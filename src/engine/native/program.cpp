@@ -59,6 +59,10 @@ MapShape Program::map_shape(int value) const {
 ConvolutionShape Program::convolution_shape(const Step& step) const {
   const MapShape in = map_shape(step.from[0]);
   const network::Layer& layer = fusion_.graph.layers[static_cast<size_t>(step.layer)];
+  if (step.part.upsampled) {
+    const MapShape out = map_shape(step.layer + 1);
+    return {shape_.n, out.channels, in.channels, out.height, out.width, 4};
+  }
   return {shape_.n,  in.channels, layout_.padded(fusion_.graph.size(step.layer + 1).channels),
           in.height, in.width,    step.pooled ? 4 : layer.kernel};
 }

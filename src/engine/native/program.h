@@ -89,7 +89,8 @@ class Program {
   Mode mode() const { return mode_; }
   // Of a value, with padding channels; images: n, or 2n for a pair.
   MapShape map_shape(int value) const;
-  // Of a step that is a convolution.
+  // Of a step that is a convolution; of an upsampled one, that of the pooled convolution which is its way
+  // back.
   ConvolutionShape convolution_shape(const Step& step) const;
   float* at(float* arena, const MapRef& ref) const;
 

@@ -211,8 +211,8 @@ class ProgramBuilder {
   }
 
   bool may_replace(const Step& step) const {
-    if (fusion_.consumers[at(step.plus)].size() != 1 || place_[at(step.plus)].root >= 0 ||
-        place_[at(step.to)].root >= 0)
+    if (step.part.upsampled || fusion_.consumers[at(step.plus)].size() != 1 ||
+        place_[at(step.plus)].root >= 0 || place_[at(step.to)].root >= 0)
       return false;
     // Made by a convolution for this sum alone.
     return std::ranges::any_of(fusion_.steps, [&](const Step& other) {

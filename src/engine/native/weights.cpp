@@ -11,11 +11,32 @@ FloatBuffer zeros(int64_t count) {
   return buffer;
 }
 
+// Calls body(place in the parameters, place in the convolution's own weights).
+template <class Body>
+void for_weights(const WeightPart& part, const Body& body) {
+  for (int64_t o = 0; o < part.out; ++o)
+    for (int64_t i = 0; i < part.in; ++i)
+      for (int64_t t = 0; t < part.taps; ++t)
+        body((o * part.all_in + part.which.first + i) * part.taps + t,
+             part.which.upsampled ? (i * part.out + o) * part.taps + part.taps - 1 - t
+                                  : (o * part.in + i) * part.taps + t);
+}
+
 }  // namespace
+
+void WeightPart::take(const float* parameters, float* own) const {
+  const float scale = which.upsampled ? 4.0f : 1.0f;
+  for_weights(*this, [&](int64_t there, int64_t here) { own[here] = scale * parameters[there]; });
+}
+
+void WeightPart::add_gradient(const float* own, float* gradient) const {
+  const float scale = which.upsampled ? 4.0f : 1.0f;
+  for_weights(*this, [&](int64_t there, int64_t here) { gradient[there] += scale * own[here]; });
+}
 
 NetworkWeights::NetworkWeights(const Fusion& fusion, const Shape& image, Layout layout_)
     : layout(layout_), channels(fusion.graph.channels) {
-  const std::vector<network::ParameterInfo> names = network::parameter_layout(fusion.graph, image);
+  const std::vector<network::ParameterInfo> names = network::parameter_layout(fusion.given, image);
   const auto named = [&](const std::string& name) {
     return *std::ranges::find(names, name, &network::ParameterInfo::name);
   };
@@ -29,7 +50,15 @@ NetworkWeights::NetworkWeights(const Fusion& fusion, const Shape& image, Layout 
       one.bias_infos.push_back(named(fusion.graph.layers[static_cast<size_t>(from)].name + ".bias"));
     one.bias = zeros(layout.padded(out));
     if (step.kind == Step::Kind::convolution) {
-      one.packed.emplace(out, one.info.shape[1], layer.kernel, step.pooled, layout);
+      const int64_t in = fusion.graph.size(step.from[0]).channels;
+      one.part = {step.part, out, in, layer.kernel * layer.kernel, one.info.shape[1]};
+      const bool upsampled = step.part.upsampled;
+      one.packed.emplace(upsampled ? in : out, upsampled ? out : in, layer.kernel, step.pooled || upsampled,
+                         layout);
+      if (!one.part.whole()) {
+        one.own = zeros(one.part.count());
+        one.own_gradient = zeros(one.part.count());
+      }
     } else {
       input_step = static_cast<int>(steps.size()) - 1;
       width = out;
@@ -37,7 +66,7 @@ NetworkWeights::NetworkWeights(const Fusion& fusion, const Shape& image, Layout 
     }
   }
   if (!network::is_image_head(fusion.graph.head))
-    head = std::make_unique<HeadLayer>(fusion.graph, image, layout);
+    head = std::make_unique<HeadLayer>(fusion.given, image, layout);
 }
 
 void NetworkWeights::set(std::span<const float> parameters) {
@@ -51,7 +80,8 @@ void NetworkWeights::set(std::span<const float> parameters) {
       input_weights.data()[(o / layout.block * taps + t) * layout.block + o % layout.block] =
           plain[o * taps + t];
   for (StepWeights& step : steps) {
-    if (step.packed) step.packed->set(of(step.info).data());
+    if (step.packed && !step.part.whole()) step.part.take(of(step.info).data(), step.own.data());
+    if (step.packed) step.packed->set(step.part.whole() ? of(step.info).data() : step.own.data());
     if (step.bias_infos.empty()) continue;
     std::ranges::copy(of(step.bias_infos[0]), step.bias.data());
     for (size_t k = 1; k < step.bias_infos.size(); ++k)

@@ -12,8 +12,24 @@
 
 namespace mdsm::engine::native {
 
+// The weights (out, in, k, k) of one convolution, and how they lie in the parameters: some input channels of
+// a larger one's; those of an upsampled convolution as those of the pooled one which is its way back,
+// channels exchanged, taps turned round and four times as large (a mean is a quarter of a sum).
+struct WeightPart {
+  ConvolutionPart which;
+  int64_t out = 0, in = 0, taps = 0;  // of the convolution
+  int64_t all_in = 0;                 // input channels in the parameters
+
+  bool whole() const { return in == all_in && !which.upsampled; }
+  int64_t count() const { return out * in * taps; }
+  void take(const float* parameters, float* own) const;
+  void add_gradient(const float* own, float* gradient) const;
+};
+
 struct StepWeights {
   std::optional<ConvolutionWeights> packed;  // not of the first convolution
+  WeightPart part;
+  FloatBuffer own, own_gradient;  // where they are a part
   network::ParameterInfo info;
   std::vector<network::ParameterInfo> bias_infos;  // of all convolutions whose results are added here
   FloatBuffer bias;                                // their sum

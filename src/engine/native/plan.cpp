@@ -89,7 +89,7 @@ void Plan::objective(NetworkWeights& weights, float* arena, const float* clean, 
        .energy = energy,
        .residual = residual,
        .gradient = gradient,
-       .grad_x = arena + grad_at_});
+       .grad_x = mode() == Mode::training ? arena + grad_at_ : nullptr});  // a denoiser's is its residual
 }
 
 void Plan::energy_gradient(NetworkWeights& weights, float* arena, const float* x,

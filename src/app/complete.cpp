@@ -24,7 +24,7 @@ class Completion {
         model_(options.pictures.use.load()),
         sampling_(options.sampling ? options.sampling(model_) : PictureSampling{}),
         engine_(options.pictures.use, model_),
-        work_(options.command, options.pictures, options.seed) {}
+        work_(options.command, options.pictures, model_, options.seed) {}
   CompleteResult run(const std::atomic<bool>& stop);
 
  private:

@@ -44,7 +44,7 @@ class Denoising {
         stop_(stop),
         model_(options.pictures.use.load()),
         engine_(options.pictures.use, model_),
-        work_("denoise", options.pictures, options.seed) {}
+        work_("denoise", options.pictures, model_, options.seed) {}
   DenoiseResult run();
 
  private:

@@ -46,11 +46,11 @@ void complete(DenoisingLikelihoodOptions& options, const network::Model& model) 
 }
 
 // Training images where the source keeps them apart, otherwise any of its images.
-std::unique_ptr<data::Dataset> fitting_images(data::DataOptions options) {
+std::unique_ptr<data::Dataset> fitting_images(const network::Model& model, data::DataOptions options) {
   options.split = data::Split::train;
   options.random_limit = true;
   options.limit = kFitted;
-  return data::open_dataset(options);
+  return open_images(model, options);
 }
 
 }  // namespace
@@ -61,8 +61,8 @@ DenoisingLikelihoodResult run_denoising_likelihood(const DenoisingLikelihoodOpti
   DenoisingLikelihoodOptions& options = result.options;
   const network::Model model = options.use.load();
   complete(options, model);
-  const auto images = data::open_dataset(options.data);
-  const auto fitting = fitting_images(options.data);
+  const auto images = open_images(model, options.data);
+  const auto fitting = fitting_images(model, options.data);
   const Shape image = image_shape(model, *images);
   for (const data::Dataset* data : {images.get(), fitting.get()}) eval::check_fits(image, *data);
   if (options.clean && !images->eight_bit())

@@ -25,7 +25,7 @@ EnergyResult run_energy(const EnergyOptions& options) {
   const auto seed = static_cast<uint64_t>(options.seed);
   data::DataOptions data = options.data;
   data.seed = seed;
-  const auto images = data::open_dataset(data);
+  const auto images = open_images(model, data);
   const Shape shape = image_shape(model, *images);
   const int64_t batch = batch_of(shape, std::min(options.use.batch, images->size()));
   const auto engine = options.use.make(model, batch, shape);

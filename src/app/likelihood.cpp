@@ -28,7 +28,7 @@ struct Images {
 Images open(const LikelihoodOptions& options, const network::Model& model) {
   Images found;
   if (!options.data.source.empty())
-    found.images = std::make_shared<eval::NoisyDataset>(data::open_dataset(options.data), options.noise);
+    found.images = std::make_shared<eval::NoisyDataset>(open_images(model, options.data), options.noise);
   if (!options.samples.empty())
     found.samples = std::make_shared<eval::NoisyDataset>(
         eval::open_samples(eval::sample_source(options.samples)),

@@ -83,6 +83,11 @@ int64_t batch_of(const Shape& image, int64_t asked) {
   return std::min(asked, std::max<int64_t>(1, kValues / image.per_image()));
 }
 
+std::unique_ptr<data::Dataset> open_images(const network::Model& model, data::DataOptions options) {
+  if (options.pad < 0 && model.parameters.spec().size == 28) options.pad = 0;
+  return data::open_dataset(options);
+}
+
 Shape image_shape(const network::Model& model, const data::Dataset& images) {
   const network::Spec& spec = model.parameters.spec();
   Shape wanted = spec.input(1);

@@ -34,6 +34,9 @@ struct ModelUse {
   void check_memory(const network::Model& loaded, int64_t largest_batch, const Shape& image) const;
 };
 
+// The images of a data set for a model: those of 28x28 pixels stay as they are for one that was trained on
+// such.
+std::unique_ptr<data::Dataset> open_images(const network::Model& model, data::DataOptions options);
 // How many images of this shape are worked on at a time: as many as asked for, fewer of large ones.
 int64_t batch_of(const Shape& image, int64_t asked);
 // Shape of the images that a model is to work on: those of the data where it takes any size, otherwise its

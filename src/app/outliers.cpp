@@ -28,7 +28,7 @@ std::unique_ptr<data::Dataset> open(const OutliersOptions& options, const std::s
   data::DataOptions data = options.data;
   data.source = source;
   data.seed = static_cast<uint64_t>(options.seed);
-  auto images = data::open_dataset(data);
+  auto images = open_images(model, data);
   image_shape(model, *images);  // says when they do not fit
   return images;
 }

@@ -10,7 +10,8 @@ namespace mdsm::app {
 
 using nlohmann::json;
 
-PictureWork::PictureWork(std::string command, const PictureOptions& options, int64_t seed)
+PictureWork::PictureWork(std::string command, const PictureOptions& options, const network::Model& model,
+                         int64_t seed)
     : command_(std::move(command)), options_(options) {
   data::DataOptions data = options.data;
   data.seed = static_cast<uint64_t>(seed);
@@ -18,7 +19,7 @@ PictureWork::PictureWork(std::string command, const PictureOptions& options, int
     fail_usage("give image files or folders, or a data set with --data", "mdsm {}: {} given", command_,
                options.images.empty() ? "no pictures" : "both pictures and --data");
   if (options.images.empty()) {
-    pictures_ = data::pictures_of(data::open_dataset(data), data);
+    pictures_ = data::pictures_of(open_images(model, data), data);
     return;
   }
   pictures_ = data::list_pictures(options.images, data.limit);

@@ -40,7 +40,7 @@ class PictureWork {
  public:
   // Lists the pictures; each is read when it is asked for. command: name of the report file. seed: of data
   // drawn at random.
-  PictureWork(std::string command, const PictureOptions& options, int64_t seed);
+  PictureWork(std::string command, const PictureOptions& options, const network::Model& model, int64_t seed);
   ~PictureWork();  // work that failed before its first result leaves no empty folder behind
   PictureWork(const PictureWork&) = delete;
   PictureWork& operator=(const PictureWork&) = delete;

@@ -29,7 +29,7 @@ class Restoration {
         model_(options.pictures.use.load()),
         sampling_(options.sampling ? options.sampling(model_) : PictureSampling{}),
         engine_(options.pictures.use, model_),
-        work_("restore", options.pictures, options.seed) {}
+        work_("restore", options.pictures, model_, options.seed) {}
   RestoreResult run(const std::atomic<bool>& stop);
 
  private:

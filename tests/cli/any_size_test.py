@@ -66,6 +66,14 @@ class AnySize(unittest.TestCase):
         self.assertLess((found != wanted).mean(), 1e-3)
         self.assertGreater((found != pixels("a/wide.png")).mean(), 0.5)
 
+    def test_images_of_28_pixels_stay_so_for_a_model_of_such(self):
+        np.save("small.npy", np.random.default_rng(2).integers(0, 256, (8, 3, 28, 28), np.uint8))
+        run("train", "--net", "unet", "--levels", 2, "--data", "small.npy", "--pad", 0, "--width", 4, "--steps", 2, "--batch", 4,
+            "--preview-every", 0, "--outdir", "small")
+        for model, side in (("small/" + os.listdir("small")[0], 28), (self.unet, 32)):
+            run("energy", "--model", model, "--data", "small.npy", "--gradient", "small-gradient.npy", "--out", "small-energy.npy")
+            self.assertEqual(np.load("small-gradient.npy").shape, (8, 3, side, side))
+
     def test_tiles_change_nothing(self):
         for tile in (0, 44):
             run("energy", "--model", self.unet, "--data", "a", "--tile", tile, "--gradient", f"gradient{tile}.npy", "--out",

@@ -14,6 +14,10 @@ WinogradShape winograd_shape(const ConvolutionShape& s, Layout layout) {
   return {s.n, s.in, s.out, s.height, s.width, layout.block, s.kernel == 4};
 }
 
+PointwiseShape pointwise_shape(const ConvolutionShape& s, Layout layout) {
+  return {s.n, s.in, s.out, s.height, s.width, layout.block};
+}
+
 // Measured (docs/design/winograd.md). A rule and not a measurement on the spot: which way is taken changes
 // the last bits of a result, and these must not depend on how busy the machine was. Where weights stay as
 // they are (sampling) the rule leaves out n, so that an image's result does not depend on its batch.
@@ -27,16 +31,20 @@ constexpr int64_t kLeastTilesInTraining = 32;
 }  // namespace
 
 ConvolutionWeights::ConvolutionWeights(int64_t out, int64_t in, int64_t kernel, bool pooled, Layout layout)
-    : direct(out, in, kernel, pooled, layout), winograd(out, in, pooled, layout) {}
+    : direct(out, in, kernel, pooled, layout),
+      winograd(out, in, pooled, layout),
+      pointwise(out, in, layout) {}
 
 void ConvolutionWeights::set(const float* plain) {
   direct.set(plain);
   winograd.set(plain);
+  pointwise.set(plain);
 }
 
 Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic,
                          int64_t gradient_terms)
     : shape_(shape),
+      pointwise_(shape.kernel == 1),
       // Of maps smaller than 4x4 too: oneDNN has only a slow reference for their weight gradients.
       winograd_gradient_(arithmetic == Arithmetic::fast && shape.kernel != 1),
       winograd_(winograd_gradient_ && winograd_pays(shape) &&
@@ -44,7 +52,13 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
       direct_(shape, layout),
       direct_terms_(times(shape, gradient_terms), layout),
       winograd_one_(winograd_shape(shape, layout)),
-      winograd_terms_(winograd_shape(times(shape, gradient_terms), layout)) {
+      winograd_terms_(winograd_shape(times(shape, gradient_terms), layout)),
+      pointwise_one_(pointwise_shape(shape, layout)),
+      pointwise_terms_(pointwise_shape(times(shape, gradient_terms), layout)) {
+  if (pointwise_) {
+    if (gradient_terms > 0) scratch_count_ = pointwise_terms_.gradient_scratch_count();
+    return;
+  }
   if (winograd_) scratch_count_ = winograd_one_.scratch_count();
   if (gradient_terms > 0)
     scratch_count_ = std::max(scratch_count_, winograd_gradient_ ? winograd_terms_.gradient_scratch_count()
@@ -53,18 +67,21 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
 
 void Convolution::forward(MapIn src, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut dst,
                           float* scratch) {
+  if (pointwise_) return pointwise_one_.forward(src, weights.pointwise, epilogue, dst);
   winograd_ ? winograd_one_.forward(src, weights.winograd, epilogue, dst, scratch)
             : direct_.forward(src.data, weights.direct, epilogue, dst.data);
 }
 
 void Convolution::backward(MapIn diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue,
                            MapOut diff_src, float* scratch) {
+  if (pointwise_) return pointwise_one_.backward(diff_dst, weights.pointwise, epilogue, diff_src);
   winograd_ ? winograd_one_.backward(diff_dst, weights.winograd, epilogue, diff_src, scratch)
             : direct_.backward(diff_dst.data, weights.direct, epilogue, diff_src.data);
 }
 
 void Convolution::gradient(MapIn src, MapIn diff_dst, ConvolutionWeights& weights, float* plain,
                            float* scratch) {
+  if (pointwise_) return pointwise_terms_.gradient(src, diff_dst, weights.pointwise, plain, scratch);
   winograd_gradient_ ? winograd_terms_.gradient(src, diff_dst, weights.winograd, plain, scratch)
                      : direct_terms_.gradient(src.data, diff_dst.data, weights.direct, plain, scratch);
 }

@@ -1,9 +1,11 @@
-// One convolution of the network in the way that is faster for its shape: direct (oneDNN) or Winograd's.
+// One convolution of the network in the way that is faster for its shape: Winograd's, direct (oneDNN), or
+// a plain product where it is 1x1.
 #pragma once
 
 #include <optional>
 
 #include "engine/native/direct.h"
+#include "engine/native/pointwise.h"
 #include "engine/native/winograd.h"
 
 namespace mdsm::engine::native {
@@ -19,6 +21,7 @@ class ConvolutionWeights {
 
   DirectWeights direct;
   WinogradWeights winograd;
+  PointwiseWeights pointwise;
 };
 
 class Convolution {
@@ -31,7 +34,7 @@ class Convolution {
   const ConvolutionShape& shape() const { return shape_; }
 
   // Whether maps may be parts of larger ones; oneDNN's may not.
-  bool takes_parts() const { return winograd_; }
+  bool takes_parts() const { return winograd_ || pointwise_; }
 
   // dst = epilogue(conv(src))
   void forward(MapIn src, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut dst, float* scratch);
@@ -43,9 +46,11 @@ class Convolution {
 
  private:
   ConvolutionShape shape_;
+  bool pointwise_;
   bool winograd_gradient_, winograd_;  // weight gradients; the other passes
   DirectConvolution direct_, direct_terms_;
   WinogradConvolution winograd_one_, winograd_terms_;
+  PointwiseConvolution pointwise_one_, pointwise_terms_;
   int64_t scratch_count_ = 0;
 };
 

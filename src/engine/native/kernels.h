@@ -33,6 +33,9 @@ struct Kernels {
 
   // The epilogue of a convolution whose raw results are in planes first .. last-1 of the map.
   void (*finish)(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t last, float* map);
+  // The same for rows first .. last-1 of one image, whose raw results are the rows of `raw`, a pixel each.
+  void (*finish_rows)(const Epilogue& epilogue, const MapShape& shape, int64_t image, int64_t first,
+                      int64_t last, Panels raw, float* map);
 
   // Planes first .. last-1 (image by image) of maps between the size of `shape` and half of it. `shape` and
   // its planes are those of the larger map, `half_planes` (0: as many as there are) those of the smaller one.

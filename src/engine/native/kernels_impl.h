@@ -185,6 +185,13 @@ void finish(const Epilogue& epilogue, const MapShape& shape, int64_t first, int6
     finish_block<decltype(constant)::kValue>(epilogue, shape, first, last, map);
   });
 }
+void finish_rows(const Epilogue& epilogue, const MapShape& shape, int64_t image, int64_t first, int64_t last,
+                 Panels raw, float* map) {
+  with_block(shape.block, [&](auto constant) {
+    finish_rows_block<decltype(constant)::kValue>(epilogue, shape, image, first, last, raw.data,
+                                                  raw.panel_stride, map);
+  });
+}
 void plane_sum(const float* in, float* sum, int64_t pixels, int64_t block) {
   with_block(block, [&](auto constant) { plane_sum_block<decltype(constant)::kValue>(in, sum, pixels); });
 }
@@ -236,7 +243,7 @@ double sum_of_squares(const float* x, int64_t count) {
 
 extern const Kernels MDSM_KERNEL_TABLE;
 const Kernels MDSM_KERNEL_TABLE = {
-    MDSM_KERNEL_ISA, kWidestBlock,   finish,        pool, upsample,       gather,    plane_sum,
-    input_forward,   input_backward, input_weights, adam, sum_of_squares, &kWinograd};
+    MDSM_KERNEL_ISA, kWidestBlock,  finish,         finish_rows,   pool, upsample,       gather,
+    plane_sum,       input_forward, input_backward, input_weights, adam, sum_of_squares, &kWinograd};
 
 }  // namespace mdsm::engine::native

@@ -154,37 +154,62 @@ MDSM_INLINE void finish_pixels(const Epilogue& e, const Vector<B>& bias, const V
   }
 }
 
-// The epilogue on planes that already hold raw values.
+// The epilogue of rows first .. last-1 of a plane, whose raw values are one vector a pixel.
 template <int B, Epilogue::Op O>
-void finish_planes(const Epilogue& e, const MapShape& shape, int64_t first, int64_t last, float* map) {
-  const int64_t blocks = shape.channels / B;
-  for (int64_t plane = first; plane < last; ++plane) {
-    const int64_t image = plane / blocks, block = plane % blocks;
-    const Vector<B> bias = e.bias ? load<B>(e.bias + block * B) : Vector<B>{};
-    const float* from = map + (image * shape.stride() + block) * shape.plane();
-    for (int64_t y = 0; y < shape.height; ++y)
-      finish_pixels<B, O>(e, bias, reinterpret_cast<const Vector<B>*>(from + y * shape.width * B),
-                          static_cast<int>(shape.width), shape, {image, block, y, 0, 1}, map);
+MDSM_INLINE void finish_plane_rows(const Epilogue& e, const MapShape& shape, int64_t image, int64_t block,
+                                   int64_t first, int64_t last, const float* raw, float* map) {
+  const Vector<B> bias = e.bias ? load<B>(e.bias + block * B) : Vector<B>{};
+  for (int64_t y = first; y < last; ++y, raw += shape.width * B)
+    finish_pixels<B, O>(e, bias, reinterpret_cast<const Vector<B>*>(raw), static_cast<int>(shape.width),
+                        shape, {image, block, y, 0, 1}, map);
+}
+
+// Calls body with the operation as a constant.
+template <Epilogue::Op O>
+struct OpConstant {
+  static constexpr Epilogue::Op kValue = O;
+};
+template <class Body>
+MDSM_INLINE void with_op(Epilogue::Op op, const Body& body) {
+  using Op = Epilogue::Op;
+  switch (op) {
+    case Op::none:
+      return body(OpConstant<Op::none>{});
+    case Op::elu:
+      return body(OpConstant<Op::elu>{});
+    case Op::slope:
+      return body(OpConstant<Op::slope>{});
+    case Op::bend:
+      return body(OpConstant<Op::bend>{});
+    case Op::silu_slope:
+      return body(OpConstant<Op::silu_slope>{});
+    case Op::silu_bend:
+      return body(OpConstant<Op::silu_bend>{});
   }
 }
 
+// On planes that already hold raw values.
 template <int B>
 void finish_block(const Epilogue& e, const MapShape& shape, int64_t first, int64_t last, float* map) {
-  using Op = Epilogue::Op;
-  switch (e.op) {
-    case Op::none:
-      return finish_planes<B, Op::none>(e, shape, first, last, map);
-    case Op::elu:
-      return finish_planes<B, Op::elu>(e, shape, first, last, map);
-    case Op::slope:
-      return finish_planes<B, Op::slope>(e, shape, first, last, map);
-    case Op::bend:
-      return finish_planes<B, Op::bend>(e, shape, first, last, map);
-    case Op::silu_slope:
-      return finish_planes<B, Op::silu_slope>(e, shape, first, last, map);
-    case Op::silu_bend:
-      return finish_planes<B, Op::silu_bend>(e, shape, first, last, map);
-  }
+  with_op(e.op, [&](auto op) {
+    const int64_t blocks = shape.channels / B;
+    for (int64_t plane = first; plane < last; ++plane) {
+      const int64_t image = plane / blocks, block = plane % blocks;
+      finish_plane_rows<B, decltype(op)::kValue>(e, shape, image, block, 0, shape.height,
+                                                 map + (image * shape.stride() + block) * shape.plane(), map);
+    }
+  });
+}
+
+// On rows of an image whose raw values lie in panels, one row of them a pixel.
+template <int B>
+void finish_rows_block(const Epilogue& e, const MapShape& shape, int64_t image, int64_t first, int64_t last,
+                       const float* raw, int64_t panel, float* map) {
+  with_op(e.op, [&](auto op) {
+    for (int64_t block = 0; block < shape.channels / B; ++block)
+      finish_plane_rows<B, decltype(op)::kValue>(e, shape, image, block, first, last, raw + block * panel,
+                                                 map);
+  });
 }
 
 }  // namespace

@@ -215,21 +215,8 @@ void output_tiles(const TileMap& tiles, Panels m, TileRange range, const Epilogu
 
 template <class Points, int B>
 void output_tiles_op(const TileMap& tiles, Panels m, TileRange range, const Epilogue& epilogue, float* map) {
-  using Op = Epilogue::Op;
-  switch (epilogue.op) {
-    case Op::none:
-      return output_tiles<Points, B, Op::none>(tiles, m, range, epilogue, map);
-    case Op::elu:
-      return output_tiles<Points, B, Op::elu>(tiles, m, range, epilogue, map);
-    case Op::slope:
-      return output_tiles<Points, B, Op::slope>(tiles, m, range, epilogue, map);
-    case Op::bend:
-      return output_tiles<Points, B, Op::bend>(tiles, m, range, epilogue, map);
-    case Op::silu_slope:
-      return output_tiles<Points, B, Op::silu_slope>(tiles, m, range, epilogue, map);
-    case Op::silu_bend:
-      return output_tiles<Points, B, Op::silu_bend>(tiles, m, range, epilogue, map);
-  }
+  with_op(epilogue.op,
+          [&](auto op) { output_tiles<Points, B, decltype(op)::kValue>(tiles, m, range, epilogue, map); });
 }
 
 // R rows x N panels of results in registers; `inner` of a at once, a value of a spread over a vector.
@@ -322,7 +309,8 @@ void multiply_tiles(int64_t first, int64_t last, const ProductShape& shape, Pane
     const float* b = w.data + p * w.point_stride;
     float* c = u.data + p * u.point_stride;
     int64_t n = 0;
-    for (; n + N <= shape.panels; n += N)
+    // Not a single panel at the end, whose few sums would wait for each other.
+    for (; n + N <= shape.panels && shape.panels - n != N + 1; n += N)
       multiply_tiles_panels<B, N>(shape, a, v.panel_stride, b + n * w.panel_stride, w.panel_stride,
                                   c + n * u.panel_stride, u.panel_stride);
     for (; n + 2 <= shape.panels; n += 2)

@@ -10,6 +10,9 @@ void declare_engine_options(OptionSet& options, engine::EngineOptions& engine, i
       .meta("DEVICE");
   options.add("exact", engine.exact,
               "native: direct convolutions only; slower, with the rounding of plain summation");
+  options.add(
+      "precision", engine.precision,
+      "native: bfloat16 computes convolutions on the CPU's matrix units, faster and rounded to 8 bits");
   options.add("threads", threads, "CPU threads; 0 takes all").range(0, 1024);
 }
 

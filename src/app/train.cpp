@@ -176,7 +176,8 @@ TrainingResult run_training(const TrainingOptions& options, train::Objective& ob
                                   options.data.flip,
                                   train::source_name(options.data.source),
                                   options.options_hash,
-                                  train::model_name(options.init)};
+                                  train::model_name(options.init),
+                                  std::string(to_string(options.engine.precision))};
   return train_in_folder(options, input, need, stop);
 }
 

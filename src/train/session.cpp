@@ -30,6 +30,7 @@ json model_info(const SessionInput& in, const StateHead& head, const char* kind)
       {"step", head.step},    {"steps", o.schedule.steps},      {"batch", o.batch},
       {"seed", o.seed},       {"loss", head.meter.last_mean()}, {"kind", kind}};
   if (!in.init.empty()) trained["init"] = in.init;
+  if (in.precision != "float32") trained["precision"] = in.precision;
   trained.update(in.objective.trained());
   return {{"preset", to_string(o.preset)}, {"trained", trained}, {"sampling", in.objective.sampling(o)}};
 }

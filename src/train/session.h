@@ -20,9 +20,10 @@ struct SessionInput {
   const TrainOptions& options;
   Objective& objective;
   bool flip = false;
-  std::string data_name;     // for the model files
-  std::string options_hash;  // of the options that must not change on resume
-  std::string init{};        // the model that the weights started from, for the model files; or none
+  std::string data_name;              // for the model files
+  std::string options_hash;           // of the options that must not change on resume
+  std::string init{};                 // the model that the weights started from, for the model files; or none
+  std::string precision = "float32";  // of the engine, for the model files
 };
 
 // Brings engine and objective to the state of the folder's checkpoint and statistics back to its step;

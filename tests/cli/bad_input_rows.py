@@ -93,6 +93,9 @@ ROWS = [
     ("exact followed by a word", TRAIN + " --exact false", 2, "'false'"),
     ("resume with torch of an exact run", "train --resume {good_run} --steps 4 --engine torch --exact", 2,
      "--exact.*--no-exact"),
+    ("bfloat16 with torch", TRAIN + " --engine torch --precision bfloat16", 2, "torch.*float32.*--engine native"),
+    ("bfloat16 and exact", TRAIN + " --exact --precision bfloat16", 2, "--exact.*bfloat16"),
+    ("unknown precision", TRAIN + " --precision float16", 2, "float16.*bfloat16"),
     # run folders
     ("outdir is a file", TRAIN.replace("{out}", "{bad}/a_file"), 1, "a_file: .*(folder|file)"),
     ("outdir where nothing can be made", TRAIN.replace("{out}", "/proc/mdsm"), 1, "/proc/mdsm.*"),

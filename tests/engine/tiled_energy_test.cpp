@@ -96,7 +96,7 @@ TEST(ReceptiveRadius, IsThatOfTheNetwork) {
   for (const int64_t levels : {1, 2, 3}) {
     const network::Parameters parameters = random_weights(unet(Head::squared_residual, levels, 1, 1, 240));
     const int64_t radius = network::receptive_radius(network::make_graph(parameters.spec()));
-    const auto engine = make_native_engine(parameters, true);
+    const auto engine = make_native_engine(parameters, NativeArithmetic::exact);
     const test::Batch batch(parameters.spec(), 1);
     Tensor grad_x(parameters.spec().input(1));
     float energy = 0;

@@ -145,6 +145,28 @@ def test_run_and_resume(folder, data):
     write_images(data)
 
 
+def test_precision_is_recorded_and_may_change(folder, data):
+    emulated = {**os.environ, "MDSM_TILES": "emulated"}  # the same numbers on any CPU
+
+    def train(name, *arguments):
+        expect(mdsm(PROGRAM, "train", *tiny_options(data, folder + name, 8), *arguments, env=emulated), 0)
+        return the_run(folder + name)
+
+    wide, narrow = train("/float32"), train("/bfloat16", "--precision", "bfloat16")
+    switched = train("/switched-precision", "--stop-after", "4")
+    expect(mdsm(PROGRAM, "train", "--resume", switched, "--precision", "bfloat16", env=emulated), 0, "done: 8 steps")
+    assert json.loads(content(switched, "options.json"))["precision"] == "bfloat16"
+    assert len({content(run, "weights.safetensors") for run in (wide, narrow, switched)}) == 3
+    for one, other in zip(curve(wide), curve(narrow)):
+        assert abs(one["loss"] / other["loss"] - 1) < 5e-3, (one, other)
+    assert curve(switched)[0] == curve(wide)[0]
+    assert b'\\"precision\\":\\"bfloat16\\"' in content(narrow, "ema.safetensors")
+    assert b"bfloat16" not in content(wide, "ema.safetensors")
+    if "matrix units" not in mdsm(PROGRAM, "--version").stdout:
+        expect(mdsm(PROGRAM, "train", *tiny_options(data, folder + "/refused", 8), "--precision", "bfloat16"), 2,
+               "amx_bf16", "MDSM_TILES=emulated")
+
+
 def test_exact_may_change(folder, data):
     def train(name, *arguments):
         expect(mdsm(PROGRAM, "train", *tiny_options(data, folder + name, 8), *arguments), 0)
@@ -200,7 +222,8 @@ def test_run_from_before(folder, data):
     expect(mdsm(PROGRAM, "train", *tiny_options(data, folder + "/before", 8), "--stop-after", "4"), 0)
     run = the_run(folder + "/before")
     options = json.loads(content(run, "options.json"))
-    newer = ("objective", "importance", "bowl", "levels", "blocks", "activation", "weighting", "init")
+    newer = ("objective", "importance", "bowl", "levels", "blocks", "activation", "weighting", "init",
+             "precision")
     for name in [name for name in options if name.startswith("ml-") or name in newer]:
         del options[name]
     assert len(options) == 40, sorted(options)
@@ -287,8 +310,8 @@ def test_full_disk(folder, data):
 with tempfile.TemporaryDirectory() as temporary:
     images = temporary + "/images.npy"
     write_images(images)
-    for test in (test_run_and_resume, test_exact_may_change, test_objectives, test_run_from_before, test_config_file,
-                 test_shipped_configs, test_signals_and_lock, test_full_disk):
+    for test in (test_run_and_resume, test_precision_is_recorded_and_may_change, test_exact_may_change, test_objectives,
+                 test_run_from_before, test_config_file, test_shipped_configs, test_signals_and_lock, test_full_disk):
         begin = time.time()
         test(temporary, images)
         print(f"{test.__name__}: {time.time() - begin:.1f} s")

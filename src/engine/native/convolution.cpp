@@ -18,6 +18,10 @@ PointwiseShape pointwise_shape(const ConvolutionShape& s, Layout layout) {
   return {s.n, s.in, s.out, s.height, s.width, layout.block};
 }
 
+TileShape tile_shape(const ConvolutionShape& s, Layout layout) {
+  return {s.n, s.in, s.out, s.height, s.width, layout.block, s.kernel};
+}
+
 // Measured (docs/design/winograd.md). A rule and not a measurement on the spot: which way is taken changes
 // the last bits of a result, and these must not depend on how busy the machine was. Where weights stay as
 // they are (sampling) the rule leaves out n, so that an image's result does not depend on its batch.
@@ -33,17 +37,20 @@ constexpr int64_t kLeastTilesInTraining = 32;
 ConvolutionWeights::ConvolutionWeights(int64_t out, int64_t in, int64_t kernel, bool pooled, Layout layout)
     : direct(out, in, kernel, pooled, layout),
       winograd(out, in, pooled, layout),
-      pointwise(out, in, layout) {}
+      pointwise(out, in, layout),
+      tiles(out, in, kernel, pooled) {}
 
 void ConvolutionWeights::set(const float* plain) {
   direct.set(plain);
   winograd.set(plain);
   pointwise.set(plain);
+  tiles.set(plain);
 }
 
 Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmetic arithmetic,
                          int64_t gradient_terms)
     : shape_(shape),
+      tiles_(arithmetic == Arithmetic::bfloat16),
       pointwise_(shape.kernel == 1),
       // Of maps smaller than 4x4 too: oneDNN has only a slow reference for their weight gradients.
       winograd_gradient_(arithmetic == Arithmetic::fast && shape.kernel != 1),
@@ -54,7 +61,13 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
       winograd_one_(winograd_shape(shape, layout)),
       winograd_terms_(winograd_shape(times(shape, gradient_terms), layout)),
       pointwise_one_(pointwise_shape(shape, layout)),
-      pointwise_terms_(pointwise_shape(times(shape, gradient_terms), layout)) {
+      pointwise_terms_(pointwise_shape(times(shape, gradient_terms), layout)),
+      tiles_one_(tile_shape(shape, layout)),
+      tiles_terms_(tile_shape(times(shape, gradient_terms), layout)) {
+  if (tiles_) {
+    if (gradient_terms > 0) scratch_count_ = tiles_terms_.gradient_scratch_count();
+    return;
+  }
   if (pointwise_) {
     if (gradient_terms > 0) scratch_count_ = pointwise_terms_.gradient_scratch_count();
     return;
@@ -67,6 +80,7 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
 
 void Convolution::forward(MapIn src, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut dst,
                           float* scratch) {
+  if (tiles_) return tiles_one_.forward(src, weights.tiles, epilogue, dst);
   if (pointwise_) return pointwise_one_.forward(src, weights.pointwise, epilogue, dst);
   winograd_ ? winograd_one_.forward(src, weights.winograd, epilogue, dst, scratch)
             : direct_.forward(src.data, weights.direct, epilogue, dst.data);
@@ -74,6 +88,7 @@ void Convolution::forward(MapIn src, ConvolutionWeights& weights, const Epilogue
 
 void Convolution::backward(MapIn diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue,
                            MapOut diff_src, float* scratch) {
+  if (tiles_) return tiles_one_.backward(diff_dst, weights.tiles, epilogue, diff_src);
   if (pointwise_) return pointwise_one_.backward(diff_dst, weights.pointwise, epilogue, diff_src);
   winograd_ ? winograd_one_.backward(diff_dst, weights.winograd, epilogue, diff_src, scratch)
             : direct_.backward(diff_dst.data, weights.direct, epilogue, diff_src.data);
@@ -81,6 +96,7 @@ void Convolution::backward(MapIn diff_dst, ConvolutionWeights& weights, const Ep
 
 void Convolution::gradient(MapIn src, MapIn diff_dst, ConvolutionWeights& weights, float* plain,
                            float* scratch) {
+  if (tiles_) return tiles_terms_.gradient(src, diff_dst, weights.tiles, plain, scratch);
   if (pointwise_) return pointwise_terms_.gradient(src, diff_dst, weights.pointwise, plain, scratch);
   winograd_gradient_ ? winograd_terms_.gradient(src, diff_dst, weights.winograd, plain, scratch)
                      : direct_terms_.gradient(src.data, diff_dst.data, weights.direct, plain, scratch);

@@ -1,17 +1,18 @@
 // One convolution of the network in the way that is faster for its shape: Winograd's, direct (oneDNN), or
-// a plain product where it is 1x1.
+// a plain product where it is 1x1; or on matrix units.
 #pragma once
 
 #include <optional>
 
 #include "engine/native/direct.h"
+#include "engine/native/native_engine.h"
 #include "engine/native/pointwise.h"
+#include "engine/native/tile_convolution.h"
 #include "engine/native/winograd.h"
 
 namespace mdsm::engine::native {
 
-// exact: every convolution direct, with rounding errors of plain summation. fast: Winograd's where it pays.
-enum class Arithmetic { fast, exact };
+using Arithmetic = NativeArithmetic;
 
 class ConvolutionWeights {
  public:
@@ -22,6 +23,7 @@ class ConvolutionWeights {
   DirectWeights direct;
   WinogradWeights winograd;
   PointwiseWeights pointwise;
+  TileWeights tiles;
 };
 
 class Convolution {
@@ -34,7 +36,7 @@ class Convolution {
   const ConvolutionShape& shape() const { return shape_; }
 
   // Whether maps may be parts of larger ones; oneDNN's may not.
-  bool takes_parts() const { return winograd_ || pointwise_; }
+  bool takes_parts() const { return winograd_ || pointwise_ || tiles_; }
 
   // dst = epilogue(conv(src))
   void forward(MapIn src, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut dst, float* scratch);
@@ -46,11 +48,12 @@ class Convolution {
 
  private:
   ConvolutionShape shape_;
-  bool pointwise_;
+  bool tiles_, pointwise_;
   bool winograd_gradient_, winograd_;  // weight gradients; the other passes
   DirectConvolution direct_, direct_terms_;
   WinogradConvolution winograd_one_, winograd_terms_;
   PointwiseConvolution pointwise_one_, pointwise_terms_;
+  TileConvolution tiles_one_, tiles_terms_;
   int64_t scratch_count_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/native/tile_kernels.h"
 #include "engine/native/winograd_kernels.h"
 
 namespace mdsm::engine::native {
@@ -67,6 +68,7 @@ struct Kernels {
   double (*sum_of_squares)(const float* x, int64_t count);
 
   const WinogradKernels* winograd;
+  const TileKernels *emulated_tiles, *matrix_tiles;  // the second is null where it was not compiled
 };
 
 const Kernels& kernels();

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "engine/native/kernels.h"
+#include "engine/native/tile_impl.h"
 #include "engine/native/winograd_impl.h"
 
 namespace mdsm::engine::native {
@@ -243,7 +244,8 @@ double sum_of_squares(const float* x, int64_t count) {
 
 extern const Kernels MDSM_KERNEL_TABLE;
 const Kernels MDSM_KERNEL_TABLE = {
-    MDSM_KERNEL_ISA, kWidestBlock,  finish,         finish_rows,   pool, upsample,       gather,
-    plane_sum,       input_forward, input_backward, input_weights, adam, sum_of_squares, &kWinograd};
+    MDSM_KERNEL_ISA, kWidestBlock, finish,          finish_rows,    pool,          upsample,
+    gather,          plane_sum,    input_forward,   input_backward, input_weights, adam,
+    sum_of_squares,  &kWinograd,   &kEmulatedTiles, kMatrixTiles};
 
 }  // namespace mdsm::engine::native

@@ -51,7 +51,9 @@ class NativeEngine : public TrainableEnergy {
     packed_.set(weights_.values());
   }
 
-  std::string name() const override { return "native"; }
+  std::string name() const override {
+    return network_.arithmetic == Arithmetic::bfloat16 ? "native in bfloat16" : "native";
+  }
 
  private:
   FloatBuffer zeros() const {
@@ -203,10 +205,11 @@ class NativeEngine : public TrainableEnergy {
 }  // namespace
 }  // namespace native
 
-std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters, bool exact) {
+std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters,
+                                                    NativeArithmetic arithmetic) {
+  if (arithmetic == NativeArithmetic::bfloat16) native::require_matrix_units();
   try {
-    return with_bowl(std::make_unique<native::NativeEngine>(
-        parameters, exact ? native::Arithmetic::exact : native::Arithmetic::fast));
+    return with_bowl(std::make_unique<native::NativeEngine>(parameters, arithmetic));
   } catch (const dnnl::error& error) {
     fail("this CPU or oneDNN build may not support the network", "oneDNN: {}", error.what());
   }
@@ -214,13 +217,13 @@ std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& p
 
 std::string native_version() {
   const dnnl_version_t* version = dnnl_version();
-  return fmt::format("oneDNN {}.{}.{}, own kernels for {}", version->major, version->minor, version->patch,
-                     native::kernels().isa);
+  return fmt::format("oneDNN {}.{}.{}, own kernels for {}{}", version->major, version->minor, version->patch,
+                     native::kernels().isa, native::has_matrix_units() ? ", matrix units for bfloat16" : "");
 }
 
-MemoryNeed native_memory(const network::Spec& spec, int64_t n) {
+MemoryNeed native_memory(const network::Spec& spec, int64_t n, NativeArithmetic arithmetic) {
   validate(spec);
-  const native::NativeNetwork network(spec, native::Arithmetic::fast);
+  const native::NativeNetwork network(spec, arithmetic);
   const auto bytes = [&](native::Mode mode, int64_t batch) {
     return sizeof(float) * static_cast<size_t>(native::Plan(network, mode, batch).arena_count());
   };
@@ -228,8 +231,9 @@ MemoryNeed native_memory(const network::Spec& spec, int64_t n) {
   const native::Mode objective = native::objective_mode(spec.head);
   const int64_t training = native::training_piece(network, objective, n);
   // Weights, their average, two moments, the gradient; then Winograd's transforms for both directions, four
-  // times the size each, and orders of the direct convolutions.
-  const size_t parameters = sizeof(float) * static_cast<size_t>(network::parameter_count(spec)) * 16;
+  // times the size each, and orders of the direct convolutions; or tiles of bfloat16 for both directions.
+  const size_t copies = arithmetic == NativeArithmetic::bfloat16 ? 6 : 16;
+  const size_t parameters = sizeof(float) * static_cast<size_t>(network::parameter_count(spec)) * copies;
   return {parameters, bytes(native::Mode::energy, piece), bytes(native::gradient_mode(spec.head), piece),
           bytes(objective, training)};
 }

@@ -9,14 +9,17 @@
 
 namespace mdsm::engine {
 
-// exact: direct convolutions only; otherwise Winograd's where they pay.
+// exact: direct convolutions only; otherwise Winograd's where they pay. bfloat16: on matrix units, with
+// factors of convolutions rounded; the CPU has to have them, or MDSM_TILES=emulated to ask for the emulation.
+enum class NativeArithmetic { fast, exact, bfloat16 };
 std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters,
-                                                    bool exact = false);
+                                                    NativeArithmetic arithmetic = NativeArithmetic::fast);
 
 // "oneDNN 2.6.3, own kernels for AVX2".
 std::string native_version();
 
 // Working memory is for a call on n images.
-MemoryNeed native_memory(const network::Spec& spec, int64_t n);
+MemoryNeed native_memory(const network::Spec& spec, int64_t n,
+                         NativeArithmetic arithmetic = NativeArithmetic::fast);
 
 }  // namespace mdsm::engine

@@ -1,5 +1,7 @@
 // Vectors one channel block wide, ELU on them, and the epilogue of a convolution; included once per
-// instruction set by winograd_impl.h.
+// instruction set by winograd_impl.h and tile_impl.h.
+#pragma once
+
 #include "engine/native/epilogue.h"
 
 #define MDSM_INLINE inline __attribute__((always_inline))

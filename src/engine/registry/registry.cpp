@@ -13,20 +13,36 @@ namespace {
 struct Backend {
   EngineKind kind;
   std::unique_ptr<TrainableEnergy> (*make)(const EngineOptions&, const network::Parameters&);
-  std::optional<MemoryNeed> (*memory)(const network::Spec&, int64_t n);  // null: not known
+  std::optional<MemoryNeed> (*memory)(const EngineOptions&, const network::Spec&,
+                                      int64_t n);  // null: not known
   bool (*present)();
 };
+
+NativeArithmetic arithmetic(const EngineOptions& options) {
+  if (options.exact && options.precision == Precision::bfloat16)
+    fail_usage("leave one of them out", "--exact and --precision bfloat16 exclude each other");
+  return options.exact                              ? NativeArithmetic::exact
+         : options.precision == Precision::bfloat16 ? NativeArithmetic::bfloat16
+                                                    : NativeArithmetic::fast;
+}
+
+void refuse_bfloat16(const EngineOptions& options) {
+  if (options.precision == Precision::bfloat16)
+    fail_usage("use --engine native or --precision float32", "the {} engine computes in float32 only",
+               to_string(options.engine));
+}
 
 std::unique_ptr<TrainableEnergy> make_native(const EngineOptions& options,
                                              const network::Parameters& parameters) {
   if (options.device != "cpu")
     fail_usage("use --device cpu, or --engine torch", "the native engine does not run on device '{}'",
                options.device);
-  return make_native_engine(parameters, options.exact);
+  return make_native_engine(parameters, arithmetic(options));
 }
 
 std::unique_ptr<TrainableEnergy> make_torch(const EngineOptions& options,
                                             const network::Parameters& parameters) {
+  refuse_bfloat16(options);
   if (options.exact)
     fail_usage("leave it out (a resumed run: --no-exact), or use --engine native",
                "--exact has no meaning for the torch engine");
@@ -35,13 +51,16 @@ std::unique_ptr<TrainableEnergy> make_torch(const EngineOptions& options,
 
 std::unique_ptr<TrainableEnergy> make_check(const EngineOptions& options,
                                             const network::Parameters& parameters) {
-  return std::make_unique<CheckEngine>(make_native_engine(parameters, options.exact),
+  refuse_bfloat16(options);
+  return std::make_unique<CheckEngine>(make_native_engine(parameters, arithmetic(options)),
                                        make_torch_engine(parameters, options.device));
 }
 
 constexpr Backend kBackends[] = {
     {EngineKind::native, make_native,
-     [](const network::Spec& spec, int64_t n) -> std::optional<MemoryNeed> { return native_memory(spec, n); },
+     [](const EngineOptions& options, const network::Spec& spec, int64_t n) -> std::optional<MemoryNeed> {
+       return native_memory(spec, n, arithmetic(options));
+     },
      [] { return true; }},
     {EngineKind::torch, make_torch, nullptr, torch_module_present},
     {EngineKind::check, make_check, nullptr, torch_module_present},
@@ -59,7 +78,7 @@ std::unique_ptr<TrainableEnergy> make_engine(const EngineOptions& options,
 std::optional<MemoryNeed> memory_need(const EngineOptions& options, const network::Spec& spec, int64_t n) {
   const Backend& asked = backend(options.engine);
   if (!asked.memory) return std::nullopt;
-  return asked.memory(spec, n);
+  return asked.memory(options, spec, n);
 }
 
 std::vector<EngineKind> available_engines() {

@@ -18,10 +18,18 @@ constexpr auto enum_names(EngineKind) {
       {{EngineKind::native, "native"}, {EngineKind::torch, "torch"}, {EngineKind::check, "check"}});
 }
 
+// bfloat16: the factors of the network's convolutions are rounded to it, and computed on the CPU's matrix
+// units; all else is float32.
+enum class Precision { float32, bfloat16 };
+constexpr auto enum_names(Precision) {
+  return names_of<Precision>({{Precision::float32, "float32"}, {Precision::bfloat16, "bfloat16"}});
+}
+
 struct EngineOptions {
   EngineKind engine = EngineKind::native;
-  std::string device = "cpu";  // cpu, cuda, cuda:K (torch and check only)
-  bool exact = false;          // native and check: direct convolutions only, none of Winograd's
+  std::string device = "cpu";                // cpu, cuda, cuda:K (torch and check only)
+  bool exact = false;                        // native and check: direct convolutions only, none of Winograd's
+  Precision precision = Precision::float32;  // bfloat16: native only
 };
 
 // Throws when the engine or device does not exist here; never falls back to another one.

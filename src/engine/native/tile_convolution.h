@@ -1,0 +1,100 @@
+// The convolution in bfloat16 on matrix units: factors are rounded to bfloat16, sums are float32, maps stay
+// float32. 1x1 and 3x3 kernels and 4x4 stride-2 ones (3x3 with 2x2 mean pooling folded in), any number of
+// channels, any size of maps; docs/design/matrix_units.md.
+//
+// Every result is computed by itself, and weight gradients are a fixed number of sums added in order: the
+// same bits with any number of threads.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "core/tensor.h"
+#include "engine/native/layout.h"
+#include "engine/native/tile_kernels.h"
+
+namespace mdsm::engine::native {
+
+// Channels are padded to whole blocks; height and width are those of the input, twice those of the result
+// where pooled.
+struct TileShape {
+  int64_t n, in, out, height, width, block;
+  int64_t kernel;  // 1, 3, or 4 where pooled
+
+  bool pooled() const { return kernel == 4; }
+  int64_t reach() const { return pooled() ? 2 : kernel; }  // taps of a side, of one phase
+  int64_t phases() const { return pooled() ? 4 : 1; }
+  int64_t out_height() const { return pooled() ? height / 2 : height; }
+  int64_t out_width() const { return pooled() ? width / 2 : width; }
+  MapShape input(int64_t planes) const { return {in, height, width, block, planes}; }
+  MapShape result(int64_t planes) const { return {out, out_height(), out_width(), block, planes}; }
+};
+
+// The weights of one convolution as tiles, made from the plain ones when they are asked for after a change.
+class TileWeights {
+ public:
+  // Channels as they are, without padding; kernel 1 or 3.
+  TileWeights(int64_t out, int64_t in, int64_t kernel, bool pooled);
+
+  void set(const float* plain);  // (out, in, kernel, kernel); must stay until the next set()
+  const Bfloat16* forward();
+  const Bfloat16* backward(int phase);  // phase 0 .. 3 of a pooled one: 2 (y % 2) + x % 2 of its pixels
+  // Adds a gradient in the order of multiply_gradient to the plain one.
+  void add_gradient(const float* sums, float* plain) const;
+
+ private:
+  struct Tap {
+    int y, x;
+  };
+  // The weight of the 4x4 kernel of a pooled one, or of the plain kernel.
+  float weight(int64_t out, int64_t in, Tap tap) const;
+  template <class Weight>
+  const Bfloat16* pack(std::vector<Bfloat16>& to, int64_t outputs, int64_t inputs, int64_t phases,
+                       const Weight& weight) const;
+  int64_t reach() const { return pooled_ ? 2 : kernel_; }
+
+  int64_t out_, in_, kernel_;
+  bool pooled_;
+  const float* plain_ = nullptr;
+  std::vector<Bfloat16> forward_, backward_[4];
+  bool forward_ready_ = false, backward_ready_[4] = {};
+};
+
+class TileConvolution {
+ public:
+  explicit TileConvolution(const TileShape& shape);
+
+  int64_t gradient_scratch_count() const;  // floats
+
+  // dst = epilogue(conv(src))
+  void forward(MapIn src, TileWeights& weights, const Epilogue& epilogue, MapOut dst) const;
+  // diff_src = epilogue(conv^T(diff_dst))
+  void backward(MapIn diff_dst, TileWeights& weights, const Epilogue& epilogue, MapOut diff_src) const;
+  // Adds the weight gradient of shape.n maps to the plain one.
+  void gradient(MapIn src, MapIn diff_dst, const TileWeights& weights, float* plain, float* scratch) const;
+
+ private:
+  // Results that share inputs and weights: all of them, or those of one phase.
+  struct Part {
+    std::vector<PositionMap> inputs;
+    PositionMap output;
+    const Bfloat16* weights;
+  };
+  PositionMap positions(const MapShape& map, int64_t step, int64_t offset_y, int64_t offset_x) const;
+  std::vector<PositionMap> inputs(int64_t planes) const;
+  void run(const Part& part, const float* src, const Epilogue& epilogue, float* dst) const;
+  // Rows of positions at a time, for so many values a position.
+  int64_t rows_at_once(int64_t values) const;
+  int64_t rows() const { return shape_.n * rows_; }
+  int64_t positions_for(int64_t rows) const;  // a multiple of 32
+  int64_t packed_count(int64_t rows) const;   // positions that the taps of these rows reach
+  int64_t sums() const;
+  int64_t sum_count() const;
+
+  TileShape shape_;
+  int64_t rows_, columns_;        // positions of an image
+  std::vector<int64_t> offsets_;  // of the taps
+};
+
+}  // namespace mdsm::engine::native

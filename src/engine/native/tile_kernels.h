@@ -1,0 +1,78 @@
+// The inner loops of the convolution on matrix units (tile_convolution.h), compiled once per instruction set
+// (kernels.h): packing of maps to bfloat16, products of tiles, and the epilogue. A tile is 16 rows of 64
+// bytes, as AMX has them; where the CPU has no such units the products are emulated, which is slow and for
+// tests.
+//
+// Maps are packed as lists of positions: the rows of all images below each other, with zeros where the kernel
+// reaches over a border. The result at a position comes from the inputs at that position and at fixed
+// distances behind it, one for each tap, whatever the size of the maps. What is computed at positions that
+// are no pixels is never stored.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/native/epilogue.h"
+
+namespace mdsm::engine::native {
+
+using Bfloat16 = uint16_t;  // the upper half of a float
+
+constexpr int64_t kTileRows = 16, kTileDepth = 32;  // of a tile; values of bfloat16 in a row
+constexpr int64_t kTileValues = kTileRows * kTileDepth;
+
+// Which pixel stands at a position: at row r of image i, column s, it is (step * r + offset_y,
+// step * s + offset_x), and zero where that is outside of the map.
+struct PositionMap {
+  MapShape map;
+  int64_t images;
+  int64_t rows, columns;  // positions of an image
+  int64_t step, offset_y, offset_x;
+};
+
+struct RowRange {
+  int64_t first, last;  // over all images; beyond the last image is zero
+};
+
+struct TileProduct {
+  int64_t positions;  // a multiple of 32
+  int64_t inputs;     // blocks of 32 input channels; of a gradient, of 16
+  int64_t outputs;    // blocks of 16 output channels
+  int64_t taps;
+  const int64_t* offsets;  // in positions, of each tap
+};
+
+struct TileKernels {
+  const char* name;
+  // to[32 channels][count][32]: positions of the rows from `range.first` on. Packing fills `count` positions,
+  // those behind the range with zeros.
+  void (*pack)(const PositionMap& from, const float* map, RowRange range, int64_t count, Bfloat16* to);
+  // For weight gradients: pairs of positions interleaved, to[16 channels][count / 2][16][2], and in `odd` the
+  // same with pairs that begin at odd positions.
+  void (*pack_pairs)(const PositionMap& from, const float* map, RowRange range, int64_t count, Bfloat16* even,
+                     Bfloat16* odd);
+  // And tiles with positions along their rows, to[16 channels][count / 32][16][32].
+  void (*pack_across)(const PositionMap& from, const float* map, RowRange range, int64_t count, Bfloat16* to);
+  // result[16 outputs][position][16], from a packed map of `count` positions and weights
+  // [16 outputs][32 inputs][tap][16][16][2].
+  void (*multiply)(const TileProduct& product, const Bfloat16* map, int64_t count, const Bfloat16* weights,
+                   float* result);
+  // sums[tap][16 outputs][16 inputs][16][16] += the products over all positions.
+  void (*multiply_gradient)(const TileProduct& product, const Bfloat16* even, const Bfloat16* odd,
+                            int64_t count, const Bfloat16* across, float* sums);
+  // The epilogue of results that lie as `multiply` leaves them.
+  void (*finish)(const Epilogue& epilogue, const PositionMap& to, RowRange range, const float* result,
+                 int64_t positions, float* map);
+};
+
+// Whether this CPU has matrix units and the system lets this process use them.
+bool has_matrix_units();
+void require_matrix_units();  // an error where there are none, unless the emulation is asked for
+// Those of the matrix units; their emulation where there are none, or with MDSM_TILES=emulated.
+const TileKernels& tile_kernels();
+
+Bfloat16 to_bfloat16(float value);  // the nearest, of two the even one; NaN stays NaN
+[[gnu::always_inline]] inline float to_float(Bfloat16 value) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(value) << 16);
+}
+
+}  // namespace mdsm::engine::native

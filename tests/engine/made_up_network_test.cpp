@@ -108,8 +108,9 @@ TEST_P(MadeUpNetwork, NativeAgreesWithTheWalk) {
   EXPECT_LT(test::relative_error(first_order, expected_first), 1e-4) << text();
 }
 
-// Rounding to 8 bits, through all passes: the sums of a few hundred products are off by some thousandths of
-// their size, the gradient of the objective by a few times that.
+// Rounding to 8 bits, through all passes (of 400 networks one has 3.7 %, all others less than 2 %): the sums
+// of a few hundred products are off by some thousandths of their size, the gradient of the objective by a few
+// times that.
 TEST_P(MadeUpNetwork, Bfloat16IsNearTheWalk) {
   if (GetParam().seed % 7 != 0 || !network::has_energy(graph_.head)) GTEST_SKIP();
   const Reference reference(graph_, image_, kSigma0, test::Vector(parameters_.begin(), parameters_.end()));

@@ -28,6 +28,8 @@ class Convolution {
 
   // Floats of scratch memory for any of the calls below.
   int64_t scratch_count() const { return scratch_count_; }
+  // Floats that each thread takes for itself beside them.
+  int64_t thread_scratch_count() const { return thread_scratch_count_; }
   const ConvolutionShape& shape() const { return shape_; }
 
   // Whether maps may be parts of larger ones; oneDNN's may not.
@@ -46,7 +48,7 @@ class Convolution {
   bool winograd_gradient_, winograd_;  // weight gradients; the other passes
   DirectConvolution direct_, direct_terms_;
   WinogradConvolution winograd_one_, winograd_terms_;
-  int64_t scratch_count_ = 0;
+  int64_t scratch_count_ = 0, thread_scratch_count_ = 0;
 };
 
 }  // namespace mdsm::engine::native

@@ -199,7 +199,7 @@ class Workers {
   void at_least(int64_t wanted) {
     if (started_ >= wanted) return;
     const std::lock_guard lock(mutex_);
-    if (g_stop) return;
+    if (g_stop || (owner_ != 0 && owner_ != getpid())) return;
     owner_ = getpid();
     try {
       while (started_ < wanted) {

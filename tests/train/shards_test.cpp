@@ -129,6 +129,35 @@ TEST(Shards, DecideTheBitsAndThreadsDoNot) {
   }
 }
 
+// What for_shards() leaves in the engine is the tree of gradients that were each computed alone.
+TEST(Shards, GradientsAreComputedAlone) {
+  TrainOptions options = tiny_options();
+  options.batch = 10;
+  options.shards = 4;
+  const Blobs data;
+  const auto engine =
+      engine::make_native_engine(network::Parameters::initialised(make_spec(options, data.image_shape()), 1));
+  Tensor x(engine->spec().input(options.batch));
+  for (int64_t i = 0; i < options.batch; ++i) data.read(i, x.view().image(i));
+  std::vector<float> weight(10, 1), energy(10);
+  const auto add = [&](ImageRange shard) {
+    const auto first = static_cast<size_t>(shard.first), count = static_cast<size_t>(shard.count);
+    engine->energy_gradient(x.view().images(shard.first, shard.count),
+                            std::span(weight).subspan(first, count), std::span(energy).subspan(first, count));
+  };
+  std::vector<std::vector<float>> alone;
+  for (int64_t k = 0; k < 4; ++k) {
+    engine->zero_gradient();
+    add(shard_of(options.batch, options.shards, k));
+    alone.push_back(vector_of(*engine, engine::StateVector::gradient));
+  }
+  TreeSum sum;
+  TrainObserver silent;
+  engine->zero_gradient();
+  for_shards({*engine, options, silent}, add);
+  EXPECT_EQ(vector_of(*engine, engine::StateVector::gradient), sum_of(sum, alone));
+}
+
 // Pieces lie inside shards: 5 images are 2 + 2 + 1.
 TEST(Shards, AreCutIntoMicroBatches) {
   TrainOptions options = tiny_options();

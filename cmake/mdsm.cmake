@@ -35,7 +35,7 @@ function(mdsm_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(mdsm_${name} STATIC ${sources})
   target_link_libraries(mdsm_${name} PUBLIC mdsm_flags ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
-  if(MDSM_PCH AND NOT name STREQUAL core)  # core alone is compiled with OpenMP
+  if(MDSM_PCH AND NOT name STREQUAL core)  # spdlog compiles core with definitions of its own
     target_precompile_headers(mdsm_${name} REUSE_FROM mdsm_precompiled)
   endif()
 endfunction()

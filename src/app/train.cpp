@@ -1,6 +1,7 @@
 #include "app/train.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "app/training_start.h"
 #include "app/version.h"
@@ -49,8 +50,12 @@ std::optional<size_t> memory_need(const TrainingOptions& options, const train::O
   const auto preview = engine::memory_need(options.engine, spec, train::Preview::kImages);
   const auto batches =
       static_cast<size_t>(spec.input(kBatches * options.train.batch).count()) * sizeof(float);
+  // Gradients of shards: one for each level of their tree, and the next.
+  const auto kept =
+      options.train.shards > 1 ? std::bit_width(static_cast<uint64_t>(options.train.shards)) : 0;
+  const auto sums = static_cast<size_t>(kept * network::parameter_count(spec)) * sizeof(float);
   return training->parameters + training->training + preview->parameters + preview->gradient + batches +
-         objective.memory(spec);
+         sums + objective.memory(spec);
 }
 
 void check_memory(std::optional<size_t> need, int64_t micro_batch) {

@@ -67,6 +67,7 @@ void TrainingSetup::resolve(OptionSet& options) {
     if (job.train.network == network::Network::unet)
       options.set_default("head", to_string(network::Head::squared_residual));
     objectives_.resolve(options);
+    train::set_default_shards(options, job.train);
   } else {
     train::apply_recorded(options, objectives_, train::RunFolder::recorded_options(job.resume), defaults_,
                           job.resume + "/options.json");

@@ -15,6 +15,8 @@ using nlohmann::json;
 
 constexpr const char* kFormat = "mdsm-classifier";
 constexpr int64_t kGroup = 16;  // images that go through the network together
+constexpr int64_t kWave = 256;  // groups between two reports of progress
+constexpr int64_t kGrain = 4;   // groups that share the memory of one
 
 json metadata_json(const io::SafetensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
@@ -94,10 +96,10 @@ Classification classify_images(const Classifier& classifier, int64_t n, const Re
   result.n = n;
   result.features.resize(static_cast<size_t>(n * spec.features));
   result.probabilities.resize(static_cast<size_t>(n * spec.classes));
-  const int64_t groups = (n + kGroup - 1) / kGroup, at_once = 64 * thread_count();
-  for (int64_t first = 0; first < groups; first += at_once) {
-    const int64_t count = std::min(at_once, groups - first);
-    parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+  const int64_t groups = (n + kGroup - 1) / kGroup;
+  for (int64_t first = 0; first < groups; first += kWave) {
+    const int64_t count = std::min(kWave, groups - first);
+    parallel_for(count, kGrain, [&](int64_t begin, int64_t end) {
       ClassifierGroup group(spec, kGroup);
       Tensor x(spec.input.with_n(kGroup));
       for (int64_t g = first + begin; g < first + end; ++g) {

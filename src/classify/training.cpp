@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <numbers>
 
 #include "core/error.h"
@@ -58,6 +60,29 @@ void moved(std::span<const float> from, const Shape& s, int64_t dx, int64_t dy, 
     }
 }
 
+// Working memory of groups, as many as threads use at a time.
+class Rooms {
+ public:
+  explicit Rooms(const ClassifierSpec& spec) : spec_(spec) {}
+
+  std::unique_ptr<ClassifierGroup> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<ClassifierGroup>(spec_, kGroup);
+    auto room = std::move(free_.back());
+    free_.pop_back();
+    return room;
+  }
+  void give_back(std::unique_ptr<ClassifierGroup> room) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(room));
+  }
+
+ private:
+  const ClassifierSpec& spec_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ClassifierGroup>> free_;
+};
+
 class Trainer {
  public:
   Trainer(const data::Dataset& data, const ClassifierTraining& options)
@@ -91,9 +116,10 @@ class Trainer {
     for (int64_t first = 0; first < groups_; first += kWave) {
       const int64_t count = std::min(kWave, groups_ - first);
       parallel_for(count, 1, [&](int64_t begin, int64_t end) {
-        ClassifierGroup group(spec_, kGroup);
+        auto room = rooms_.take();
         for (int64_t g = begin; g < end; ++g)
-          run_group(group, epoch, chosen, first + g, gradients_[static_cast<size_t>(g)]);
+          run_group(*room, epoch, chosen, first + g, gradients_[static_cast<size_t>(g)]);
+        rooms_.give_back(std::move(room));
       });
       add_gradients(count);
     }
@@ -186,6 +212,7 @@ class Trainer {
   ClassifierTraining options_;
   std::vector<int> labels_;
   ClassifierSpec spec_;
+  Rooms rooms_{spec_};
   int64_t batch_ = 0, groups_ = 0;
   std::vector<float> weights_, m_, v_, sum_;   // sum_: of the gradients
   std::vector<std::vector<float>> gradients_;  // one a group of the wave

@@ -85,7 +85,9 @@ void multiply_any(int64_t m, int64_t n, int64_t k, const Factor<T>& a, const Fac
 template <class T>
 void parallel_any(int64_t m, int64_t n, int64_t k, const Factor<T>& a, const Factor<T>& b, T* c,
                   int64_t c_stride, bool accumulate) {
-  const int64_t grain = std::max<int64_t>(kRowBlock, (1 << 20) / std::max<int64_t>(1, n * k));
+  // Every range copies b for itself: few and long ones. A row's bits do not depend on the others'.
+  const int64_t grain =
+      std::max({kRowBlock, (1 << 20) / std::max<int64_t>(1, n * k), m / (2 * thread_count())});
   parallel_for(m, grain, [&](int64_t begin, int64_t end) {
     Factor<T> part = a;
     part.data += a.op == Op::plain ? begin * a.stride : begin;

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/mean.h"
 
 namespace mdsm::train {
 namespace {
@@ -16,22 +15,7 @@ constexpr const char *kQuarters = "loss_quarters", *kEnergyData = "energy_data",
 constexpr std::array<const char*, 4> kQuarterColours = {"#1f5fa8", "#2e8b57", "#d35400", "#c0392b"};
 
 // Levels rise along the batch, so its quarters are the quarters of the noise range.
-struct Quarter {
-  size_t first, count;
-};
-Quarter quarter_of(size_t batch, size_t quarter) {
-  const size_t first = batch * quarter / 4;
-  return {first, batch * (quarter + 1) / 4 - first};
-}
-
-std::vector<double> quarter_losses(std::span<const float> residual, std::span<const float> levels) {
-  std::vector<double> losses;
-  for (size_t q = 0; q < 4; ++q) {
-    const auto [first, count] = quarter_of(residual.size(), q);
-    losses.push_back(normalised_loss(residual.subspan(first, count), levels.subspan(first, count)));
-  }
-  return losses;
-}
+ImageRange quarter_of(int64_t batch, int64_t quarter) { return shard_of(batch, 4, quarter); }
 
 }  // namespace
 
@@ -94,19 +78,37 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
     for (size_t i = 0; i < weights.size(); ++i) weights[i] *= static_cast<float>(ratio[i]);
     effective = effective_share(ratio);
   }
-  for_micro_batches(run.options, [&](int64_t first, int64_t count) {
-    const auto part = [&](std::vector<float>& v) {
-      return std::span(v).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-    };
-    run.engine.objective_gradient(clean.images(first, count), noisy_.view().images(first, count),
-                                  part(weights), part(residual_), part(energy_));
+  for_shards(run, [&](ImageRange shard) {
+    for_micro_batches(run.options, shard, [&](int64_t first, int64_t count) {
+      const auto part = [&](std::vector<float>& v) {
+        return std::span(v).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+      };
+      run.engine.objective_gradient(clean.images(first, count), noisy_.view().images(first, count),
+                                    part(weights), part(residual_), part(energy_));
+    });
   });
   // The same sum with and without importance weights, so that the two can be compared.
-  result.loss = normalised_loss(residual_, levels_);
-  result.own = {{kQuarters, "loss/quarter", quarter_losses(residual_, levels_), true},
+  const int64_t batch = run.options.batch;
+  result.loss = loss_of(run.options, {0, batch});
+  std::vector<double> quarters;
+  for (int64_t q = 0; q < 4; ++q) quarters.push_back(loss_of(run.options, quarter_of(batch, q)));
+  result.own = {{kQuarters, "loss/quarter", std::move(quarters), true},
                 {kEnergyData, "energy/data", {energy_data}},
-                {kEnergyNoise, "energy/noise", {mean(energy_)}}};
+                {kEnergyNoise, "energy/noise", {mean_of_energies(run.options)}}};
   if (effective) result.own.push_back({kEffective, "train/importance_effective", {*effective}});
+}
+
+// As normalised_loss(), of some images and in the order of shards. NaN of no images.
+double DenoisingObjective::loss_of(const TrainOptions& options, ImageRange images) const {
+  return mean_by_shards(images, options.batch, options.shards, [&](size_t i) {
+    const double sigma = levels_[i];
+    return residual_[i] / (sigma * sigma);
+  });
+}
+
+double DenoisingObjective::mean_of_energies(const TrainOptions& options) const {
+  return mean_by_shards({0, options.batch}, options.batch, options.shards,
+                        [&](size_t i) { return energy_[i]; });
 }
 
 // Without the importance weights, whose mean is 1 at every level: they are for images, these for levels.
@@ -139,7 +141,7 @@ double DenoisingObjective::mean_energy(const TrainingContext& run, ConstTensorVi
     run.engine.energy(x.images(first, count),
                       std::span(energy_).subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
   });
-  return mean(energy_);
+  return mean_of_energies(run.options);
 }
 
 std::string DenoisingObjective::log_line(const StatsRecord& r) const {
@@ -164,8 +166,9 @@ LossPanel DenoisingObjective::loss_panel(const TrainOptions& options) const {
   if (noise_.kind == NoiseKind::single || options.batch < 4) return panel;
   const std::vector<float> levels = noise_levels(noise_, options.batch);
   for (size_t q = 0; q < kQuarterColours.size(); ++q) {
-    const auto [first, count] = quarter_of(levels.size(), q);
-    panel.lines.push_back({fmt::format("noise {:.2g} to {:.2g}", levels[first], levels[first + count - 1]),
+    const ImageRange quarter = quarter_of(options.batch, static_cast<int64_t>(q));
+    panel.lines.push_back({fmt::format("noise {:.2g} to {:.2g}", levels[static_cast<size_t>(quarter.first)],
+                                       levels[static_cast<size_t>(quarter.end() - 1)]),
                            kQuarters, q, kQuarterColours[q]});
   }
   return panel;

@@ -40,6 +40,8 @@ class DenoisingObjective : public Objective {
 
  private:
   double mean_energy(const TrainingContext& run, ConstTensorView x);
+  double loss_of(const TrainOptions& options, ImageRange images) const;
+  double mean_of_energies(const TrainOptions& options) const;
 
   Levels levels_kind_;
   NoiseOptions noise_;

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/error.h"
-#include "core/mean.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "sample/update.h"
@@ -56,6 +55,7 @@ void LikelihoodObjective::begin(const TrainingContext& run) {
   drawn_.resize(batch);
   levels_.assign(batch, static_cast<float>(run.options.sigma0));
   energy_.resize(batch);
+  sample_energy_.resize(batch);
   weights_.resize(batch);
   noisy_ = Tensor(run.engine.spec().input(run.options.batch));
   samples_ = Tensor(run.engine.spec().input(run.options.batch));
@@ -135,25 +135,27 @@ bool LikelihoodObjective::run_langevin(const TrainingContext& run, int64_t step)
   return fine;
 }
 
-double LikelihoodObjective::add_energy_gradient(const TrainingContext& run, ConstTensorView x, double sign) {
+bool LikelihoodObjective::add_energy_gradient(const TrainingContext& run, ImageRange shard, ConstTensorView x,
+                                              double sign, std::span<float> energy) {
   const auto pieces = [&](const auto& body) {
-    for_micro_batches(run.options, [&](int64_t first, int64_t count) {
+    for_micro_batches(run.options, shard, [&](int64_t first, int64_t count) {
       const auto f = static_cast<size_t>(first), c = static_cast<size_t>(count);
-      body(x.images(first, count), std::span(weights_).subspan(f, c), std::span(energy_).subspan(f, c));
+      body(x.images(first, count), std::span(weights_).subspan(f, c), energy.subspan(f, c));
     });
   };
   const auto scale = 1 / static_cast<double>(run.options.batch);
-  std::ranges::fill(weights_, static_cast<float>(sign * scale));
+  const auto first = static_cast<size_t>(shard.first), end = static_cast<size_t>(shard.end());
+  for (size_t i = first; i < end; ++i) weights_[i] = static_cast<float>(sign * scale);
   if (own_.energy_l2 > 0) {  // the weights depend on the energies: one more forward pass
     pieces([&](ConstTensorView part, std::span<float>, std::span<float> e) { run.engine.energy(part, e); });
-    if (!all_finite(energy_)) return kNan;
-    for (size_t i = 0; i < weights_.size(); ++i)
-      weights_[i] += static_cast<float>(2 * scale * own_.energy_l2 * static_cast<double>(energy_[i]));
+    if (!all_finite(energy.subspan(first, end - first))) return false;
+    for (size_t i = first; i < end; ++i)
+      weights_[i] += static_cast<float>(2 * scale * own_.energy_l2 * static_cast<double>(energy[i]));
   }
   pieces([&](ConstTensorView part, std::span<float> w, std::span<float> e) {
     run.engine.energy_gradient(part, w, e);
   });
-  return mean(energy_);
+  return true;
 }
 
 void LikelihoodObjective::gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool,
@@ -163,7 +165,17 @@ void LikelihoodObjective::gradient(const TrainingContext& run, int64_t step, Con
   result.loss = kNan;
   start_samples(run.options, step);
   if (!run_langevin(run, step)) return;
-  const double data = add_energy_gradient(run, noisy_, 1), samples = add_energy_gradient(run, samples_, -1);
+  bool fine = true;
+  for_shards(run, [&](ImageRange shard) {
+    fine = add_energy_gradient(run, shard, noisy_, 1, energy_) && fine;
+    fine = add_energy_gradient(run, shard, samples_, -1, sample_energy_) && fine;
+  });
+  const auto mean_of = [&](const std::vector<float>& energy) {
+    return fine ? mean_by_shards({0, run.options.batch}, run.options.batch, run.options.shards,
+                                 [&](size_t i) { return energy[i]; })
+                : kNan;
+  };
+  const double data = mean_of(energy_), samples = mean_of(sample_energy_);
   result.loss = data - samples;
   result.own = {{kEnergyData, "energy/data", {data}},
                 {kEnergyNoise, "energy/noise", {samples}},

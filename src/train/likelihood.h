@@ -52,13 +52,15 @@ class LikelihoodObjective : public Objective {
   void start_samples(const TrainOptions& options, int64_t step);
   // False when a sample ran away.
   bool run_langevin(const TrainingContext& run, int64_t step);
-  // Adds sign * mean dE/dtheta; energy_ gets the energies. Returns their mean.
-  double add_energy_gradient(const TrainingContext& run, ConstTensorView x, double sign);
+  // Adds the shard's part of sign * mean dE/dtheta; `energy` gets the energies of its images. False where
+  // one is not finite and was needed.
+  bool add_energy_gradient(const TrainingContext& run, ImageRange shard, ConstTensorView x, double sign,
+                           std::span<float> energy);
 
   LikelihoodOptions own_;
   std::vector<float> chains_;
   std::vector<uint32_t> drawn_;  // the chain of each sample
-  std::vector<float> levels_, energy_, weights_;
+  std::vector<float> levels_, energy_, sample_energy_, weights_;
   Tensor noisy_, samples_, grad_x_;
 };
 

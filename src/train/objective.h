@@ -9,6 +9,7 @@
 // gradient and applied once a step, and save whenever a checkpoint is due.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "train/noise.h"
 #include "train/objective_state.h"
 #include "train/observer.h"
+#include "train/shards.h"
 #include "train/train_options.h"
 
 namespace mdsm::train {
@@ -30,6 +32,7 @@ struct TrainingContext {
   engine::TrainableEnergy& engine;
   const TrainOptions& options;
   TrainObserver& observer;
+  TreeSum* sum = nullptr;  // memory for the gradients of shards, kept from step to step
 };
 
 class Objective {
@@ -87,12 +90,21 @@ class Objective {
   std::string name_;
 };
 
-// Calls body(first, count) for pieces of a batch that are in memory at a time.
+// Calls body(first, count) for pieces of a shard that are in memory at a time, or of all shards.
+template <class Body>
+void for_micro_batches(const TrainOptions& options, ImageRange shard, const Body& body) {
+  for (int64_t first = shard.first; first < shard.end(); first += options.micro())
+    body(first, std::min(options.micro(), shard.end() - first));
+}
 template <class Body>
 void for_micro_batches(const TrainOptions& options, const Body& body) {
-  for (int64_t first = 0; first < options.batch; first += options.micro())
-    body(first, std::min(options.micro(), options.batch - first));
+  for (int64_t k = 0; k < options.shards; ++k)
+    for_micro_batches(options, shard_of(options.batch, options.shards, k), body);
 }
+
+// Calls body(shard) for each, which adds the gradient of the shard's images to the engine's; afterwards that
+// holds their sum. An objective that computes a batch in one go is one shard, whatever the option says.
+void for_shards(const TrainingContext& run, const std::function<void(ImageRange)>& body);
 
 // "sampling" of densities that were learned at one temperature, T = 1, and by the paper's annealing: hot
 // enough for noise of size 1, then exponentially to T = 1, then linearly to 0. Both end with one denoising

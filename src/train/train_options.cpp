@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "train/objectives.h"
+#include "train/shards.h"
 
 namespace mdsm::train {
 
@@ -27,7 +28,11 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
 
   set.group("Training");
   set.add("batch", o.batch, "images of a step").range(1, 1 << 20);
-  set.add("micro-batch", o.micro_batch, "images worked on at a time, to save memory; 0 = the whole batch")
+  set.add(
+         "shards", o.shards,
+         "parts of a batch, a power of two, whose gradients are added in a fixed order; 2 from --batch 64 on")
+      .range(1, 1 << 20);
+  set.add("micro-batch", o.micro_batch, "images worked on at a time, to save memory; 0 = a whole shard")
       .range(0, 1 << 20);
   set.add("steps", o.schedule.steps, "training steps of the whole run").range(1, 1e9);
   set.add("lr", o.schedule.lr, "learning rate").above(0);
@@ -48,7 +53,14 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
   set.add("snapshot-every", o.snapshot_every, "steps between kept ema-N.safetensors; 0 = none").range(0, 1e9);
 }
 
-void validate(const TrainOptions& options) { validate(options.schedule); }
+void set_default_shards(OptionSet& set, const TrainOptions& options) {
+  set.set_default("shards", std::to_string(default_shards(options.batch)));
+}
+
+void validate(const TrainOptions& options) {
+  validate(options.schedule);
+  check_shards(options.shards, options.batch);
+}
 
 network::Spec make_spec(const TrainOptions& options, const Shape& image) {
   network::Spec spec;

@@ -2,6 +2,7 @@
 // and the options.json of the run folder. What belongs to one objective is its own (objective.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/options.h"
@@ -26,18 +27,24 @@ struct TrainOptions {
 
   RateOptions schedule;  // holds --steps, the length of the run
   int64_t batch = 128;
-  int64_t micro_batch = 0;  // images in memory at a time; 0 = the whole batch
+  int64_t shards = 1;       // of a batch, whose gradients are added in a fixed tree (shards.h)
+  int64_t micro_batch = 0;  // images in memory at a time; 0 = a whole shard
   double clip = 0;          // largest gradient norm; 0 = no clipping
   double ema = 0.999, beta1 = 0.9, beta2 = 0.95;
   int64_t seed = 0;
 
   int64_t stats_every = 50, save_every = 250, preview_every = 250, snapshot_every = 0;  // steps; 0 = never
 
-  int64_t micro() const { return micro_batch > 0 && micro_batch < batch ? micro_batch : batch; }
+  int64_t micro() const {
+    const int64_t largest = (batch + shards - 1) / shards;
+    return micro_batch > 0 ? std::min(micro_batch, largest) : largest;
+  }
 };
 
 // With --objective and the options of all objectives in their place.
 void declare_train_options(OptionSet& set, TrainOptions& options, ObjectiveChoice& objectives);
+// Of a new run, when its batch is known; a resumed one has what it recorded, or 1.
+void set_default_shards(OptionSet& set, const TrainOptions& options);
 void validate(const TrainOptions& options);  // combinations; throws usage errors
 
 // The network for these images. Says how to fit them when no network takes them.

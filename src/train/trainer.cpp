@@ -18,7 +18,7 @@ data::LoaderOptions loader_options(const TrainOptions& options, bool flip, int64
 
 Trainer::Trainer(engine::TrainableEnergy& engine, const data::Dataset& data, const TrainOptions& options,
                  Objective& objective, bool flip, int64_t first_step, TrainObserver& observer)
-    : run_{engine, options, observer},
+    : run_{engine, options, observer, &sum_},
       objective_(objective),
       loader_(data, loader_options(options, flip, first_step)),
       step_(first_step) {

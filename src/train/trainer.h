@@ -23,10 +23,14 @@ class Trainer {
 
   int64_t step() const { return step_; }  // steps done
 
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
   // One training step. When loss or gradient is not finite, nothing is changed and the result says so.
   StepResult take_step(bool with_energy_of_data);
 
  private:
+  TreeSum sum_;
   TrainingContext run_;
   Objective& objective_;
   data::Loader loader_;

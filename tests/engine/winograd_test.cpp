@@ -251,15 +251,19 @@ TEST_P(WinogradTest, AnImagesBitsDependNeitherOnItsBatchNorOnThreads) {
   }
 }
 
-// Each thread adds up its own tiles: close for any number of threads, the same bits for the same number.
-TEST_P(WinogradTest, GradientOfEachThreadsOwnTiles) {
-  Problem problem(shape(13, 12, 10, pooled() ? 32 : 16));
-  const Plain wanted = problem.definition();
-  for (const int threads : {1, 2, 3}) {
-    set_thread_count(threads);
+// Partial sums, one, two and more of them: close, and the same bits for any number of threads.
+TEST_P(WinogradTest, GradientOfPartialSums) {
+  for (const int64_t images : {1, 13, 33, 129}) {
+    Problem problem(shape(images, 5, 6, pooled() ? 32 : 16));
+    const Plain wanted = problem.definition();
+    set_thread_count(1);
     const FloatBuffer found = problem.gradient(0);
-    EXPECT_LT(relative_error(found.span(), wanted.gradient), kTolerance) << threads << " threads";
-    EXPECT_TRUE(same_bits(problem.gradient(0).span(), found.span())) << threads << " threads";
+    EXPECT_LT(relative_error(found.span(), wanted.gradient), kTolerance) << images;
+    for (const int threads : {1, 2, 3, 8}) {
+      set_thread_count(threads);
+      EXPECT_TRUE(same_bits(problem.gradient(0).span(), found.span()))
+          << images << ", " << threads << " threads";
+    }
   }
 }
 

@@ -223,7 +223,7 @@ def test_run_from_before(folder, data):
     run = the_run(folder + "/before")
     options = json.loads(content(run, "options.json"))
     newer = ("objective", "importance", "bowl", "levels", "blocks", "activation", "weighting", "init",
-             "precision")
+             "precision", "shards")
     for name in [name for name in options if name.startswith("ml-") or name in newer]:
         del options[name]
     assert len(options) == 40, sorted(options)
@@ -231,7 +231,8 @@ def test_run_from_before(folder, data):
         json.dump(options, f)
     expect(mdsm(PROGRAM, "train", "--resume", run, "--objective", "ml"), 2, "--objective", '"mdsm"')
     expect(mdsm(PROGRAM, "train", "--resume", run, "--stop-after", "1"), 0, "stopped after step 5")
-    assert json.loads(content(run, "options.json"))["objective"] == "mdsm"
+    now = json.loads(content(run, "options.json"))
+    assert now["objective"] == "mdsm" and now["shards"] == 1, now
     expect(mdsm(PROGRAM, "train", "--resume", run), 0, "done: 8 steps")
 
 

@@ -109,4 +109,25 @@ inline RunFolder new_folder(const TemporaryFolder& out) {
   return RunFolder::create(out.path(), "blobs-res6-w4", nlohmann::json::object(), "test\n");
 }
 
+// The lines of stats.jsonl without what the clock wrote.
+inline std::vector<nlohmann::json> curve(const RunFolder& folder) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream in(read_text(folder.stats()));
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(nlohmann::json::parse(line));
+    for (const char* clock : {"images_per_s", "seconds", "time"}) lines.back().erase(clock);
+  }
+  return lines;
+}
+
+// Relative.
+inline double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(a[i] - b[i], 2);
+    norm += std::pow(b[i], 2);
+  }
+  return std::sqrt(difference / norm);
+}
+
 }  // namespace mdsm::train

@@ -31,6 +31,7 @@ struct Fixture {
   void resolve(const std::string& source) {
     apply_preset(set, options.preset, source);
     objectives.resolve(set);
+    set_default_shards(set, options);
   }
   void resume(const json& recorded) { apply_recorded(set, objectives, recorded, defaults, "options.json"); }
   json now(const char* name) const { return set.to_json().at(name); }
@@ -165,6 +166,44 @@ TEST(Resume, ARunFromBeforeHasTheDefaultsOfNewOptions) {
   EXPECT_THROW(other.resume(before), Error);
   Fixture stray({"--ml-eps", "0.2"});
   EXPECT_THROW(stray.resume(before), Error);
+}
+
+TEST(Shards, AreTwoFrom64ImagesOnUnlessGiven) {
+  const auto shards_of = [](std::vector<std::string> arguments) {
+    Fixture f(std::move(arguments));
+    f.resolve("");
+    validate(f.options);
+    return f.options.shards;
+  };
+  EXPECT_EQ(shards_of({"--batch", "63"}), 1);
+  EXPECT_EQ(shards_of({"--batch", "64"}), 2);
+  EXPECT_EQ(shards_of({}), 2);
+  EXPECT_EQ(shards_of({"--shards", "1"}), 1);
+  EXPECT_EQ(shards_of({"--batch", "8", "--shards", "8"}), 8);
+  EXPECT_THROW(shards_of({"--shards", "3"}), Error);
+  EXPECT_THROW(shards_of({"--batch", "8", "--shards", "16"}), Error);
+}
+
+TEST(Shards, StayAsTheyAreOnResume) {
+  Fixture started({"--data", "d"});
+  started.resolve("d");
+  const json two = started.set.to_json();
+  ASSERT_EQ(two.at("shards"), 2);
+  json before = two;  // a run of a program that had no such option was one shard
+  before.erase("shards");
+  EXPECT_NE(hash_of(two), hash_of(before));
+  const auto resumed = [](std::vector<std::string> arguments, const json& recorded) {
+    Fixture f(std::move(arguments));
+    f.resume(recorded);
+    EXPECT_EQ(hash_of(f.set.to_json()), hash_of(recorded));
+    return f.options.shards;
+  };
+  EXPECT_EQ(resumed({}, two), 2);
+  EXPECT_EQ(resumed({"--shards", "2"}, two), 2);
+  EXPECT_THROW(resumed({"--shards", "4"}, two), Error);
+  EXPECT_EQ(resumed({}, before), 1);
+  EXPECT_EQ(resumed({"--shards", "1"}, before), 1);
+  EXPECT_THROW(resumed({"--shards", "2"}, before), Error);
 }
 
 TEST(Objectives, SingleTakesItsLevelAsTheKernel) {

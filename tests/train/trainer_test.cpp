@@ -14,17 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-// The lines of stats.jsonl without what the clock wrote.
-std::vector<json> curve(const RunFolder& folder) {
-  std::vector<json> lines;
-  std::istringstream in(read_text(folder.stats()));
-  for (std::string line; std::getline(in, line);) {
-    lines.push_back(json::parse(line));
-    for (const char* clock : {"images_per_s", "seconds", "time"}) lines.back().erase(clock);
-  }
-  return lines;
-}
-
 struct Outcome {
   std::vector<float> weights, ema;
   std::vector<json> stats;
@@ -49,15 +38,6 @@ void expect_same(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.ema, b.ema);
   EXPECT_EQ(a.stats, b.stats);
   EXPECT_EQ(a.weights_file, b.weights_file);
-}
-
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double difference = 0, norm = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(a[i] - b[i], 2);
-    norm += std::pow(b[i], 2);
-  }
-  return std::sqrt(difference / norm);
 }
 
 TEST(Training, TheSameSeedGivesTheSameRun) {

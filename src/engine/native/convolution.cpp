@@ -65,10 +65,12 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
       tiles_one_(tile_shape(shape, layout)),
       tiles_terms_(tile_shape(times(shape, gradient_terms), layout)) {
   if (tiles_) {
+    thread_scratch_count_ = tiles_one_.thread_scratch_count();
     if (gradient_terms > 0) scratch_count_ = tiles_terms_.gradient_scratch_count();
     return;
   }
   if (pointwise_) {
+    thread_scratch_count_ = pointwise_one_.thread_scratch_count();
     if (gradient_terms > 0) scratch_count_ = pointwise_terms_.gradient_scratch_count();
     return;
   }
@@ -76,6 +78,9 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
   if (gradient_terms > 0)
     scratch_count_ = std::max(scratch_count_, winograd_gradient_ ? winograd_terms_.gradient_scratch_count()
                                                                  : direct_terms_.gradient_scratch_count());
+  if (winograd_) thread_scratch_count_ = winograd_one_.thread_scratch_count();
+  if (gradient_terms > 0 && winograd_gradient_)
+    thread_scratch_count_ = std::max(thread_scratch_count_, winograd_terms_.thread_scratch_count());
 }
 
 void Convolution::forward(MapIn src, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut dst,

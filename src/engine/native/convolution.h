@@ -33,6 +33,8 @@ class Convolution {
 
   // Floats of scratch memory for any of the calls below.
   int64_t scratch_count() const { return scratch_count_; }
+  // Floats that each thread takes for itself beside them.
+  int64_t thread_scratch_count() const { return thread_scratch_count_; }
   const ConvolutionShape& shape() const { return shape_; }
 
   // Whether maps may be parts of larger ones; oneDNN's may not.
@@ -54,7 +56,7 @@ class Convolution {
   WinogradConvolution winograd_one_, winograd_terms_;
   PointwiseConvolution pointwise_one_, pointwise_terms_;
   TileConvolution tiles_one_, tiles_terms_;
-  int64_t scratch_count_ = 0;
+  int64_t scratch_count_ = 0, thread_scratch_count_ = 0;
 };
 
 }  // namespace mdsm::engine::native

@@ -1,5 +1,7 @@
 #include "engine/native/direct.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 
 #include "core/threads.h"
@@ -10,6 +12,41 @@ namespace {
 
 using dnnl::memory;
 using Tag = memory::format_tag;
+
+// A primitive has at least so many pixels to work on, where there are images enough: less is not worth the
+// call.
+constexpr int64_t kLeastPixels = 64;
+// Partial sums of a weight gradient, and what they may take beyond two of them.
+constexpr int64_t kMostParts = 8, kLeastPixelsOfPart = 64, kMostFloatsOfParts = 8 << 20;
+
+// While this lives, oneDNN uses the calling thread alone. It asks OpenMP for the number of threads, which
+// OpenMP keeps for each thread that calls it; a oneDNN without OpenMP needs nothing.
+class OneThread {
+ public:
+  OneThread() {
+    if (!runtime().get || !runtime().set) return;
+    before_ = runtime().get();
+    if (before_ != 1) runtime().set(1);
+  }
+  ~OneThread() {
+    if (before_ > 1) runtime().set(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  struct Runtime {
+    int (*get)();
+    void (*set)(int);
+  };
+  // The functions that oneDNN itself finds.
+  static const Runtime& runtime() {
+    static const Runtime found{reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads")),
+                               reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))};
+    return found;
+  }
+  int before_ = 1;
+};
 
 memory::desc blocked(int64_t n, int64_t channels, int64_t height, int64_t width, Layout layout) {
   return {
@@ -58,6 +95,7 @@ memory at(const memory::desc& desc, const float* data) {
 template <class Primitive>
 void run(const Primitive& primitive, const typename Primitive::primitive_desc& desc,
          std::unordered_map<int, memory> arguments) {
+  const OneThread one;
   thread_local dnnl::stream stream(dnnl_engine());
   thread_local FloatBuffer scratchpad;
   const memory::desc scratchpad_desc = desc.scratchpad_desc();
@@ -72,6 +110,7 @@ void run(const Primitive& primitive, const typename Primitive::primitive_desc& d
 }
 
 void reorder(const memory& from, const memory& to) {
+  const OneThread one;
   const dnnl::reorder::primitive_desc desc(from, to, own_scratchpad());
   run(dnnl::reorder(desc), desc, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
@@ -97,7 +136,6 @@ void add_unfolded(const float* from4x4, float* to3x3) {  // the transpose of fol
 
 const dnnl::engine& dnnl_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  apply_thread_count();
   return engine;
 }
 
@@ -173,21 +211,81 @@ void DirectWeights::add_gradient(const memory::desc& given, const float* gradien
 DirectConvolution::DirectConvolution(const ConvolutionShape& shape, Layout layout)
     : shape_(shape), layout_(layout) {}
 
-const DirectConvolution::Forward& DirectConvolution::forward_with(bool bias, bool elu, bool sum) {
-  for (const auto& one : forward_)
-    if (one->bias == bias && one->elu == elu && one->sum == sum) return *one;
-  const auto desc = forward_desc(shape_, layout_, bias, elu, sum);
-  forward_.push_back(
-      std::make_unique<Forward>(Forward{bias, elu, sum, {desc, dnnl::convolution_forward(desc)}}));
-  return *forward_.back();
+ConvolutionShape DirectConvolution::shape_of(int64_t images) const {
+  ConvolutionShape shape = shape_;
+  shape.n = images;
+  return shape;
 }
 
-void DirectConvolution::finish(const Epilogue& epilogue, const MapShape& shape, float* map) const {
+int64_t DirectConvolution::group() const {
+  const int64_t pixels = shape_.out_height() * shape_.out_width();
+  return std::min(shape_.n, (kLeastPixels + pixels - 1) / pixels);
+}
+
+// All of the same number of images, so that one primitive serves them.
+int64_t DirectConvolution::gradient_parts() const {
+  const int64_t pixels = shape_.n * shape_.out_height() * shape_.out_width(),
+                floats = shape_.out * shape_.in * shape_.kernel * shape_.kernel;
+  for (int64_t parts = kMostParts; parts > 1; --parts)
+    if (shape_.n % parts == 0 && pixels / parts >= kLeastPixelsOfPart &&
+        (parts == 2 || parts * floats <= kMostFloatsOfParts))
+      return parts;
+  return 1;
+}
+
+template <class Make, class Body>
+void DirectConvolution::for_groups(DirectWeights& weights, const Make& make, const Body& body) const {
+  const int64_t whole = group(), groups = (shape_.n + whole - 1) / whole, rest = shape_.n % whole;
+  const auto& most = make(whole);
+  const auto& last_one = rest == 0 ? most : make(rest);
+  const float* const most_weights = weights.get(most.desc.weights_desc());
+  const float* const last_weights = weights.get(last_one.desc.weights_desc());
+  parallel_for(groups, 1, [&](int64_t first, int64_t last) {
+    for (int64_t g = first; g < last; ++g)
+      g == groups - 1 ? body(g * whole, last_one, last_weights) : body(g * whole, most, most_weights);
+  });
+}
+
+const DirectConvolution::Made<dnnl::convolution_forward>& DirectConvolution::forward_with(bool bias, bool elu,
+                                                                                          bool sum,
+                                                                                          int64_t images) {
+  for (const auto& one : forward_)
+    if (one->bias == bias && one->elu == elu && one->sum == sum && one->made.images == images)
+      return one->made;
+  const OneThread one;
+  const auto desc = forward_desc(shape_of(images), layout_, bias, elu, sum);
+  forward_.push_back(
+      std::make_unique<Forward>(Forward{bias, elu, sum, {images, desc, dnnl::convolution_forward(desc)}}));
+  return forward_.back()->made;
+}
+
+const DirectConvolution::Made<dnnl::convolution_backward_data>& DirectConvolution::backward_with(
+    int64_t images) {
+  for (const auto& one : backward_)
+    if (one->images == images) return *one;
+  const OneThread one;
+  using Backward = dnnl::convolution_backward_data;
+  const auto desc = backward_desc<Backward>(shape_of(images), layout_);
+  backward_.push_back(std::make_unique<Made<Backward>>(Made<Backward>{images, desc, Backward(desc)}));
+  return *backward_.back();
+}
+
+const DirectConvolution::Made<dnnl::convolution_backward_weights>& DirectConvolution::gradient_made() {
+  if (!gradient_) {
+    const OneThread one;
+    const int64_t images = shape_.n / gradient_parts();
+    const auto desc = backward_desc<dnnl::convolution_backward_weights>(shape_of(images), layout_);
+    gradient_ = {images, desc, dnnl::convolution_backward_weights(desc)};
+  }
+  return *gradient_;
+}
+
+void DirectConvolution::finish(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t images,
+                               float* map) const {
   if (!epilogue.bias && !epilogue.raw && epilogue.op == Epilogue::Op::none && !epilogue.add &&
       !epilogue.second)
     return;
-  parallel_for(shape_.n * shape.blocks(), 1,
-               [&](int64_t first, int64_t last) { kernels().finish(epilogue, shape, first, last, map); });
+  kernels().finish(epilogue, shape, first * shape.blocks(), (first + images) * shape.blocks(), map);
 }
 
 void DirectConvolution::forward(const float* src, DirectWeights& weights, const Epilogue& epilogue,
@@ -199,50 +297,63 @@ void DirectConvolution::forward(const float* src, DirectWeights& weights, const 
   rest.bias = nullptr;
   if (elu) rest.op = Epilogue::Op::none;
   if (sum) rest.add = nullptr;
-  const auto& [desc, primitive] = forward_with(bias, elu, sum).made;
-  std::unordered_map<int, memory> arguments = {
-      {DNNL_ARG_SRC, at(desc.src_desc(), src)},
-      {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), weights.get(desc.weights_desc()))},
-      {DNNL_ARG_DST, at(desc.dst_desc(), dst)}};
-  if (bias) arguments.emplace(DNNL_ARG_BIAS, at(desc.bias_desc(), epilogue.bias));
-  run(primitive, desc, std::move(arguments));
-  finish(rest, {shape_.out, shape_.out_height(), shape_.out_width(), layout_.block}, dst);
+  const MapShape from{shape_.in, shape_.height, shape_.width, layout_.block},
+      to{shape_.out, shape_.out_height(), shape_.out_width(), layout_.block};
+  for_groups(
+      weights, [&](int64_t images) -> const auto& { return forward_with(bias, elu, sum, images); },
+      [&](int64_t first, const Made<dnnl::convolution_forward>& made, const float* packed) {
+        const auto& [images, desc, primitive] = made;
+        std::unordered_map<int, memory> arguments = {
+            {DNNL_ARG_SRC, at(desc.src_desc(), src + first * from.blocks() * from.plane())},
+            {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), packed)},
+            {DNNL_ARG_DST, at(desc.dst_desc(), dst + first * to.blocks() * to.plane())}};
+        if (bias) arguments.emplace(DNNL_ARG_BIAS, at(desc.bias_desc(), epilogue.bias));
+        run(primitive, desc, std::move(arguments));
+        finish(rest, to, first, images, dst);
+      });
 }
 
 void DirectConvolution::backward(const float* diff_dst, DirectWeights& weights, const Epilogue& epilogue,
                                  float* diff_src) {
-  if (!backward_) {
-    const auto made = backward_desc<dnnl::convolution_backward_data>(shape_, layout_);
-    backward_ = {made, dnnl::convolution_backward_data(made)};
-  }
-  const auto& [desc, primitive] = *backward_;
-  run(primitive, desc,
-      {{DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst)},
-       {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), weights.get(desc.weights_desc()))},
-       {DNNL_ARG_DIFF_SRC, at(desc.diff_src_desc(), diff_src)}});
-  finish(epilogue, {shape_.in, shape_.height, shape_.width, layout_.block}, diff_src);
-}
-
-const DirectConvolution::Made<dnnl::convolution_backward_weights>& DirectConvolution::gradient_made() {
-  if (!gradient_) {
-    const auto made = backward_desc<dnnl::convolution_backward_weights>(shape_, layout_);
-    gradient_ = {made, dnnl::convolution_backward_weights(made)};
-  }
-  return *gradient_;
+  const MapShape from{shape_.out, shape_.out_height(), shape_.out_width(), layout_.block},
+      to{shape_.in, shape_.height, shape_.width, layout_.block};
+  for_groups(
+      weights, [&](int64_t images) -> const auto& { return backward_with(images); },
+      [&](int64_t first, const Made<dnnl::convolution_backward_data>& made, const float* packed) {
+        const auto& [images, desc, primitive] = made;
+        run(primitive, desc,
+            {{DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst + first * from.blocks() * from.plane())},
+             {DNNL_ARG_WEIGHTS, at(desc.weights_desc(), packed)},
+             {DNNL_ARG_DIFF_SRC, at(desc.diff_src_desc(), diff_src + first * to.blocks() * to.plane())}});
+        finish(epilogue, to, first, images, diff_src);
+      });
 }
 
 int64_t DirectConvolution::gradient_scratch_count() {
-  return static_cast<int64_t>(gradient_made().desc.diff_weights_desc().get_size() / sizeof(float));
+  return gradient_parts() *
+         static_cast<int64_t>(gradient_made().desc.diff_weights_desc().get_size() / sizeof(float));
 }
 
 void DirectConvolution::gradient(const float* src, const float* diff_dst, DirectWeights& weights,
                                  float* plain, float* scratch) {
-  const auto& [desc, primitive] = gradient_made();
-  const memory::desc order = desc.diff_weights_desc();
-  run(primitive, desc,
-      {{DNNL_ARG_SRC, at(desc.src_desc(), src)},
-       {DNNL_ARG_DIFF_DST, at(desc.diff_dst_desc(), diff_dst)},
-       {DNNL_ARG_DIFF_WEIGHTS, at(order, scratch)}});
+  const auto& made = gradient_made();
+  const memory::desc order = made.desc.diff_weights_desc();
+  const auto count = static_cast<int64_t>(order.get_size() / sizeof(float));
+  const int64_t parts = gradient_parts(), images = made.images;
+  const MapShape in{shape_.in, shape_.height, shape_.width, layout_.block},
+      out{shape_.out, shape_.out_height(), shape_.out_width(), layout_.block};
+  parallel_for(parts, 1, [&](int64_t first, int64_t last) {
+    for (int64_t part = first; part < last; ++part)
+      run(made.primitive, made.desc,
+          {{DNNL_ARG_SRC, at(made.desc.src_desc(), src + part * images * in.blocks() * in.plane())},
+           {DNNL_ARG_DIFF_DST,
+            at(made.desc.diff_dst_desc(), diff_dst + part * images * out.blocks() * out.plane())},
+           {DNNL_ARG_DIFF_WEIGHTS, at(order, scratch + part * count)}});
+  });
+  parallel_for(count, 1 << 14, [&](int64_t first, int64_t last) {
+    for (int64_t part = 1; part < parts; ++part)
+      for (int64_t i = first; i < last; ++i) scratch[i] += scratch[part * count + i];
+  });
   weights.add_gradient(order, scratch, plain);
 }
 

@@ -1,5 +1,8 @@
 // The direct convolution, by oneDNN, on channel-blocked feature maps: a thin wrapper that owns the primitives
 // of one shape and takes raw pointers. What oneDNN cannot do on the way is a pass over the result.
+//
+// oneDNN runs on one thread at a time; the threads are core/threads.h's, each with images of its own. Weight
+// gradients are a number of partial sums that the shape decides, added in order.
 #pragma once
 
 #include <memory>
@@ -14,8 +17,7 @@
 
 namespace mdsm::engine::native {
 
-// One oneDNN CPU engine for the process. What is made or run with it keeps to set_thread_count() in any
-// thread.
+// One oneDNN CPU engine for the process.
 const dnnl::engine& dnnl_engine();
 
 // Channels are already padded to whole blocks.
@@ -82,6 +84,7 @@ class DirectConvolution {
  private:
   template <class Primitive>
   struct Made {
+    int64_t images;
     typename Primitive::primitive_desc desc;
     Primitive primitive;
   };
@@ -89,14 +92,23 @@ class DirectConvolution {
     bool bias, elu, sum;
     Made<dnnl::convolution_forward> made;
   };
-  const Forward& forward_with(bool bias, bool elu, bool sum);
+  ConvolutionShape shape_of(int64_t images) const;
+  int64_t group() const;  // images that a primitive takes at a time
+  int64_t gradient_parts() const;
+  const Made<dnnl::convolution_forward>& forward_with(bool bias, bool elu, bool sum, int64_t images);
+  const Made<dnnl::convolution_backward_data>& backward_with(int64_t images);
   const Made<dnnl::convolution_backward_weights>& gradient_made();
-  void finish(const Epilogue& epilogue, const MapShape& shape, float* map) const;
+  // Calls body(first image, primitive and weights for as many as it takes) for all images, in parallel.
+  template <class Make, class Body>
+  void for_groups(DirectWeights& weights, const Make& make, const Body& body) const;
+  // Of the images from `first` on.
+  void finish(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t images,
+              float* map) const;
 
   ConvolutionShape shape_;
   Layout layout_;
   std::vector<std::unique_ptr<Forward>> forward_;
-  std::optional<Made<dnnl::convolution_backward_data>> backward_;
+  std::vector<std::unique_ptr<Made<dnnl::convolution_backward_data>>> backward_;
   std::optional<Made<dnnl::convolution_backward_weights>> gradient_;
 };
 

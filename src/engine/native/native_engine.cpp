@@ -64,9 +64,8 @@ class NativeEngine : public TrainableEnergy {
 
   // The plan for this batch, most recently used first, with an arena large enough for it.
   Plan& plan(Mode mode, int64_t n) {
-    auto found = std::ranges::find_if(plans_, [&](const auto& p) {
-      return p->mode() == mode && p->batch() == n && p->threads() == thread_count();
-    });
+    auto found =
+        std::ranges::find_if(plans_, [&](const auto& p) { return p->mode() == mode && p->batch() == n; });
     if (found == plans_.end()) {
       if (plans_.size() == kPlansKept) plans_.pop_back();
       found = plans_.insert(plans_.begin(), std::make_unique<Plan>(network_, mode, n));
@@ -225,7 +224,9 @@ MemoryNeed native_memory(const network::Spec& spec, int64_t n, NativeArithmetic 
   validate(spec);
   const native::NativeNetwork network(spec, arithmetic);
   const auto bytes = [&](native::Mode mode, int64_t batch) {
-    return sizeof(float) * static_cast<size_t>(native::Plan(network, mode, batch).arena_count());
+    const native::Plan plan(network, mode, batch);
+    return sizeof(float) *
+           static_cast<size_t>(plan.arena_count() + thread_count() * plan.thread_scratch_count());
   };
   const int64_t piece = std::min(n, native::kPiece);
   const native::Mode objective = native::objective_mode(spec.head);

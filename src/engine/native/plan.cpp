@@ -34,7 +34,6 @@ Plan::Plan(const NativeNetwork& network, Mode mode, int64_t n)
     : net_(network),
       image_(network.image),
       program_(network.fusion, network.layout, network.arithmetic, mode, network.shape(n)),
-      threads_(thread_count()),
       n_(n) {
   const network::Graph& graph = net_.fusion.graph;
   for (const Step& step : net_.fusion.steps) {
@@ -47,6 +46,7 @@ Plan::Plan(const NativeNetwork& network, Mode mode, int64_t n)
     ConvolutionShape shape = program_.convolution_shape(step);
     Convolution convolution(shape, net_.layout, net_.arithmetic, gradient_terms(mode));
     scratch_count_ = std::max(scratch_count_, convolution.scratch_count());
+    thread_scratch_count_ = std::max(thread_scratch_count_, convolution.thread_scratch_count());
     shape.in = graph.size(step.from[0]).channels;
     shape.out = graph.size(step.layer + 1).channels;
     if (step.part.upsampled) shape.kernel = 3;  // of the enlarged map

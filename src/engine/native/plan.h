@@ -37,7 +37,7 @@ class Plan {
   int64_t arena_count() const { return arena_count_; }
   int64_t batch() const { return n_; }
   Mode mode() const { return program_.mode(); }
-  int threads() const { return threads_; }  // scratch memory is for this number of threads only
+  int64_t thread_scratch_count() const { return thread_scratch_count_; }  // that each thread takes beside it
 
   // x, grad_x, clean, noisy: (n,C,H,W) plain; energy, residual: (n); arena: arena_count() floats.
   void energy(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy);
@@ -96,8 +96,7 @@ class Plan {
   const NativeNetwork& net_;
   Shape image_;  // of one image
   Program program_;
-  int threads_;
-  int64_t n_, scratch_count_ = 0, arena_count_ = 0;
+  int64_t n_, scratch_count_ = 0, thread_scratch_count_ = 0, arena_count_ = 0;
   int64_t x_at_ = 0, v_at_ = 0, grad_at_ = 0, padded_at_ = 0, scratch_at_ = 0;  // places in the arena
   std::vector<std::unique_ptr<Convolved>> steps_;
 };

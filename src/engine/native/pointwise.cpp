@@ -4,6 +4,7 @@
 
 #include "core/threads.h"
 #include "engine/native/kernels.h"
+#include "engine/native/thread_memory.h"
 
 namespace mdsm::engine::native {
 namespace {
@@ -64,15 +65,11 @@ void PointwiseWeights::add_gradient(const float* gradient, float* plain) const {
 void PointwiseConvolution::run(const MapShape& from, const float* src, Panels weights, const MapShape& to,
                                const Epilogue& epilogue, float* dst) const {
   const Kernels& kernel = kernels();
-  const int64_t rows = std::min(to.height, std::max<int64_t>(kPixelsAtOnce / to.width, 1));
+  const int64_t rows = rows_at_once();
   const int64_t pieces = (to.height + rows - 1) / rows, most = rows * to.width;
   parallel_for(shape_.n * pieces, 1, [&](int64_t first, int64_t last) {
-    thread_local FloatBuffer results;
-    if (results.size() < static_cast<size_t>(most * to.channels)) {
-      results = FloatBuffer();  // give the old one back first
-      results = FloatBuffer(static_cast<size_t>(most * to.channels));
-    }
-    const Panels m{results.data(), 0, most * to.block};
+    float* const results = thread_memory(most * to.channels);
+    const Panels m{results, 0, most * to.block};
     for (int64_t at = first; at < last; ++at) {
       const int64_t image = at / pieces, row = at % pieces * rows, end = std::min(row + rows, to.height);
       const float* pixels = src + image * from.stride() * from.plane() + row * from.width * from.block;
@@ -92,6 +89,14 @@ void PointwiseConvolution::backward(MapIn diff_dst, PointwiseWeights& weights, c
                                     MapOut diff_src) const {
   run(shape_.result(diff_dst.planes), diff_dst.data, weights.backward(), shape_.input(diff_src.planes),
       epilogue, diff_src.data);
+}
+
+int64_t PointwiseConvolution::rows_at_once() const {
+  return std::min(shape_.height, std::max<int64_t>(kPixelsAtOnce / shape_.width, 1));
+}
+
+int64_t PointwiseConvolution::thread_scratch_count() const {
+  return rows_at_once() * shape_.width * std::max(shape_.in, shape_.out);
 }
 
 int64_t PointwiseConvolution::sums() const { return std::min(kSums, shape_.n); }

@@ -43,6 +43,7 @@ class PointwiseConvolution {
  public:
   explicit PointwiseConvolution(const PointwiseShape& shape) : shape_(shape) {}
 
+  int64_t thread_scratch_count() const;  // floats that each thread takes for itself
   int64_t gradient_scratch_count() const;
 
   // dst = epilogue(conv(src))
@@ -56,6 +57,7 @@ class PointwiseConvolution {
  private:
   void run(const MapShape& from, const float* src, Panels weights, const MapShape& to,
            const Epilogue& epilogue, float* dst) const;
+  int64_t rows_at_once() const;  // of a map
   int64_t sums() const;
 
   PointwiseShape shape_;

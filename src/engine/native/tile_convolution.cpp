@@ -4,6 +4,7 @@
 
 #include "core/round_up.h"
 #include "core/threads.h"
+#include "engine/native/thread_memory.h"
 
 namespace mdsm::engine::native {
 namespace {
@@ -14,20 +15,7 @@ constexpr int64_t kSums = 8, kLargeSums = 1 << 20;
 
 int64_t blocks(int64_t channels, int64_t block) { return (channels + block - 1) / block; }
 
-// Working memory of the calling thread, kept for the next call.
-template <int Which>
-float* thread_memory(int64_t floats) {
-  thread_local FloatBuffer memory;
-  if (memory.size() < static_cast<size_t>(floats)) {
-    memory = FloatBuffer();  // give the old one back first
-    memory = FloatBuffer(static_cast<size_t>(floats));
-  }
-  return memory.data();
-}
-template <int Which>
-Bfloat16* thread_halves(int64_t count) {
-  return reinterpret_cast<Bfloat16*>(thread_memory<Which>((count + 1) / 2));
-}
+int64_t floats_for(int64_t halves) { return round_up((halves + 1) / 2, 16); }
 
 }  // namespace
 
@@ -170,8 +158,10 @@ void TileConvolution::run(const Part& part, const float* src, const Epilogue& ep
       const RowRange range{piece * at_once, std::min((piece + 1) * at_once, rows())};
       const int64_t count = packed_count(range.last - range.first),
                     results = positions_for(range.last - range.first);
-      Bfloat16* const packed = thread_halves<0>(all * count * kTileDepth);
-      float* const result = thread_memory<1>(outputs * results * kTileRows);
+      const int64_t map = floats_for(all * count * kTileDepth);
+      float* const memory = thread_memory(map + outputs * results * kTileRows);
+      Bfloat16* const packed = reinterpret_cast<Bfloat16*>(memory);
+      float* const result = memory + map;
       Bfloat16* to = packed;
       for (const PositionMap& input : part.inputs) {
         kernel.pack(input, src, {range.first, range.last + shape_.reach() - 1}, count, to);
@@ -205,6 +195,12 @@ void TileConvolution::backward(MapIn diff_dst, TileWeights& weights, const Epilo
         diff_dst.data, epilogue, diff_src.data);
 }
 
+int64_t TileConvolution::thread_scratch_count() const {
+  const int64_t in = blocks(shape_.in, kTileDepth) * kTileDepth * shape_.phases(),
+                out = blocks(shape_.out, kTileDepth) * kTileDepth, rows = rows_at_once(in + out);
+  return packed_count(rows) * (std::max(in, out) + (in + out));
+}
+
 int64_t TileConvolution::sum_count() const {
   return static_cast<int64_t>(offsets_.size()) * blocks(shape_.out, kTileRows) *
          blocks(shape_.in, kTileRows) * shape_.phases() * 256;
@@ -233,9 +229,9 @@ void TileConvolution::gradient(MapIn src, MapIn diff_dst, const TileWeights& wei
         const RowRange range{piece * at_once, std::min((piece + 1) * at_once, rows())};
         const int64_t count = packed_count(range.last - range.first),
                       results = positions_for(range.last - range.first);
-        Bfloat16* const even = thread_halves<0>(2 * all * count * kTileRows);
-        Bfloat16* const odd = even + all * count * kTileRows;
-        Bfloat16* const across = thread_halves<1>(outputs * results * kTileRows);
+        auto* const even = reinterpret_cast<Bfloat16*>(
+            thread_memory(floats_for((2 * all * count + outputs * results) * kTileRows)));
+        Bfloat16 *const odd = even + all * count * kTileRows, *const across = odd + all * count * kTileRows;
         for (size_t phase = 0; phase < from.size(); ++phase) {
           const int64_t at = static_cast<int64_t>(phase) * in16 * count * kTileRows;
           kernel.pack_pairs(from[phase], src.data, {range.first, range.last + shape_.reach() - 1}, count,

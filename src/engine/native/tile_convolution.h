@@ -65,6 +65,7 @@ class TileConvolution {
  public:
   explicit TileConvolution(const TileShape& shape);
 
+  int64_t thread_scratch_count() const;    // floats that each thread takes for itself, at most
   int64_t gradient_scratch_count() const;  // floats
 
   // dst = epilogue(conv(src))

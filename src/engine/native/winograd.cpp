@@ -5,6 +5,7 @@
 #include "core/round_up.h"
 #include "core/threads.h"
 #include "engine/native/kernels.h"
+#include "engine/native/thread_memory.h"
 
 namespace mdsm::engine::native {
 namespace {
@@ -18,6 +19,10 @@ constexpr int64_t kLeastRows = 48, kMostRows = 192;
 // transform a piece together, and then share the points among them.
 constexpr int64_t kLargeWeights = 1 << 20;
 constexpr int64_t kRowsByPoints = 128;
+constexpr int64_t kTileGrain = 8;  // tiles that are worth a thread's while in one stage
+// Partial sums of a weight gradient: two of few tiles, more where each has many, as each costs a pass over
+// the transformed weights.
+constexpr int64_t kMostParts = 8, kLeastTilesOfTwo = 32, kLeastTilesOfPart = 128;
 
 // Tiles at a time, for a transformed size of `floats` a tile.
 int64_t rows_at_once(int64_t floats, int64_t tiles) {
@@ -68,8 +73,7 @@ Panels WinogradWeights::backward(int phase) {
   return u;
 }
 
-WinogradConvolution::WinogradConvolution(const WinogradShape& shape)
-    : shape_(shape), threads_(thread_count()) {}
+WinogradConvolution::WinogradConvolution(const WinogradShape& shape) : shape_(shape) {}
 
 WinogradConvolution::Sizes WinogradConvolution::sizes(int64_t in, int64_t out) const {
   const int64_t points = shape_.points() * shape_.points(), rows_used = rows(in, out);
@@ -86,11 +90,16 @@ int64_t WinogradConvolution::rows(int64_t in, int64_t out) const {
   return rows_at_once(shape_.points() * shape_.points() * (in + out), shape_.tiles());
 }
 
-int64_t WinogradConvolution::scratch_count() const {
+// Transformed inputs and results: of the threads together, or of each.
+int64_t WinogradConvolution::transformed_count() const {
   const Sizes forward = sizes(shape_.in * shape_.phases(), shape_.out),
               backward = sizes(shape_.out, shape_.in);
-  return std::max(forward.v + forward.m, backward.v + backward.m) * (by_points() ? 1 : threads_);
+  return std::max(forward.v + forward.m, backward.v + backward.m);
 }
+
+int64_t WinogradConvolution::scratch_count() const { return by_points() ? transformed_count() : 0; }
+
+int64_t WinogradConvolution::thread_scratch_count() const { return by_points() ? 0 : transformed_count(); }
 
 std::vector<TileMap> WinogradConvolution::inputs(int64_t planes) const {
   const MapShape map = shape_.input(planes);
@@ -117,27 +126,26 @@ void WinogradConvolution::run(std::span<const Part> parts, const float* src, int
                               const Epilogue& epilogue, float* dst, float* scratch) const {
   const Sizes s = sizes(in, out);
   by_points() ? run_by_points(parts, s, src, in, out, epilogue, dst, scratch)
-              : run_by_tiles(parts, s, src, in, out, epilogue, dst, scratch);
+              : run_by_tiles(parts, s, src, in, out, epilogue, dst);
 }
 
 void WinogradConvolution::run_by_tiles(std::span<const Part> parts, const Sizes& s, const float* src,
-                                       int64_t in, int64_t out, const Epilogue& epilogue, float* dst,
-                                       float* scratch) const {
+                                       int64_t in, int64_t out, const Epilogue& epilogue, float* dst) const {
   const WinogradKernels& kernel = *kernels().winograd;
   const int points = shape_.points();
   const int64_t tiles = shape_.tiles(), block = shape_.block;
-  const int64_t pieces = (tiles + s.rows - 1) / s.rows, threads = std::min(threads_, tiles);
-  // Whole pieces for every thread where there are enough of them.
-  const auto begin_of = [&](int64_t thread) {
-    return pieces >= 2 * threads ? std::min(tiles, pieces * thread / threads * s.rows)
-                                 : tiles * thread / threads;
+  // Whole pieces where there are enough of them for all threads, and otherwise equal ones.
+  const int64_t threads = thread_count(), whole = (tiles + s.rows - 1) / s.rows;
+  const bool many = whole >= 4 * threads;
+  const int64_t pieces = many ? whole : std::min(tiles, round_up(whole, threads));
+  const auto begin_of = [&](int64_t piece) {
+    return many ? std::min(tiles, piece * s.rows) : tiles * piece / pieces;
   };
-  parallel_for(threads, 1, [&](int64_t first_thread, int64_t last_thread) {
-    float* const memory = scratch + first_thread * (s.v + s.m);
+  parallel_for(pieces, 1, [&](int64_t first, int64_t last) {
+    float* const memory = thread_memory(s.v + s.m);
     const Panels v{memory, s.v_point, s.rows * block}, m{memory + s.v, s.m_point, s.rows * block};
-    const int64_t end = begin_of(last_thread);
-    for (int64_t at = begin_of(first_thread); at < end; at += s.rows) {
-      const TileRange range{at, std::min(s.rows, end - at)};
+    for (int64_t piece = first; piece < last; ++piece) {
+      const TileRange range{begin_of(piece), begin_of(piece + 1) - begin_of(piece)};
       for (const Part& part : parts) {
         transform(part, src, range, v);
         kernel.multiply(0, points * points, {range.count, in, out / block, block}, v, part.weights, m);
@@ -157,13 +165,13 @@ void WinogradConvolution::run_by_points(std::span<const Part> parts, const Sizes
   for (int64_t at = 0; at < tiles; at += s.rows) {
     const int64_t count = std::min(s.rows, tiles - at);
     for (const Part& part : parts) {
-      parallel_for(count, 1, [&](int64_t first, int64_t last) {
+      parallel_for(count, kTileGrain, [&](int64_t first, int64_t last) {
         transform(part, src, {at + first, last - first}, from_row(v, first));
       });
       parallel_for(points * points, 1, [&](int64_t first, int64_t last) {
         kernel.multiply(first, last, {count, in, out / block, block}, v, part.weights, m);
       });
-      parallel_for(count, 1, [&](int64_t first, int64_t last) {
+      parallel_for(count, kTileGrain, [&](int64_t first, int64_t last) {
         kernel.output(points, part.output, from_row(m, first), {at + first, last - first}, epilogue, dst);
       });
     }
@@ -196,13 +204,18 @@ Panels WinogradConvolution::from_row(Panels panels, int64_t row) const {
 }
 
 int64_t WinogradConvolution::gradient_parts() const {
-  return by_points() ? 1 : std::min(threads_, shape_.tiles());
+  if (by_points() || shape_.tiles() < kLeastTilesOfTwo) return 1;
+  int64_t parts = 2;
+  while (parts < kMostParts && 2 * parts * kLeastTilesOfPart <= shape_.tiles()) parts *= 2;
+  return parts;
+}
+
+int64_t WinogradConvolution::products_count() const {
+  return shape_.points() * shape_.points() * (shape_.in * shape_.phases() * shape_.out + kPointGap);
 }
 
 int64_t WinogradConvolution::gradient_scratch_count() const {
-  const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases();
-  const Sizes s = sizes(in, shape_.out);
-  return (s.v + s.m + points * (in * shape_.out + kPointGap)) * gradient_parts();
+  return scratch_count() + products_count() * gradient_parts();
 }
 
 void WinogradConvolution::transform_for_gradient(MapIn src, MapIn diff_dst, TileRange range, Panels v,
@@ -211,25 +224,26 @@ void WinogradConvolution::transform_for_gradient(MapIn src, MapIn diff_dst, Tile
   kernels().winograd->gradient(shape_.points(), results(diff_dst.planes), diff_dst.data, range, w);
 }
 
-// Transformed inputs, transformed result gradients, and their products: one set a thread, or one for all.
-WinogradConvolution::GradientPanels WinogradConvolution::gradient_panels(float* scratch, int64_t part) const {
-  const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases();
+// Transformed inputs and result gradients, and their products.
+WinogradConvolution::GradientPanels WinogradConvolution::gradient_panels(float* transformed,
+                                                                         float* products) const {
+  const int64_t in = shape_.in * shape_.phases();
   const Sizes s = sizes(in, shape_.out);
   const int64_t u_point = in * shape_.out + kPointGap, step = s.rows * shape_.block;
-  float* const memory = scratch + part * (s.v + s.m + points * u_point);
-  return {{memory, s.v_point, step},
-          {memory + s.v, s.m_point, step},
-          {memory + s.v + s.m, u_point, in * shape_.block}};
+  return {{transformed, s.v_point, step},
+          {transformed + s.v, s.m_point, step},
+          {products, u_point, in * shape_.block}};
 }
 
-void WinogradConvolution::gradient_by_tiles(MapIn src, MapIn diff_dst, float* scratch) const {
+void WinogradConvolution::gradient_by_tiles(MapIn src, MapIn diff_dst, float* products) const {
   const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases(),
                 block = shape_.block;
   const int64_t tiles = shape_.tiles(), parts = gradient_parts(), rows_used = rows(in, shape_.out);
   parallel_for(parts, 1, [&](int64_t first_part, int64_t last_part) {
+    float* const memory = thread_memory(transformed_count());
     for (int64_t part = first_part; part < last_part; ++part) {
-      const auto [v, w, u] = gradient_panels(scratch, part);
-      std::fill_n(u.data, points * u.point_stride, 0.0f);
+      const auto [v, w, u] = gradient_panels(memory, products + part * products_count());
+      std::fill_n(u.data, products_count(), 0.0f);
       const int64_t end = tiles * (part + 1) / parts;
       for (int64_t at = tiles * part / parts; at < end; at += rows_used) {
         const TileRange range{at, std::min(rows_used, end - at)};
@@ -240,14 +254,15 @@ void WinogradConvolution::gradient_by_tiles(MapIn src, MapIn diff_dst, float* sc
   });
 }
 
-void WinogradConvolution::gradient_by_points(MapIn src, MapIn diff_dst, float* scratch) const {
+void WinogradConvolution::gradient_by_points(MapIn src, MapIn diff_dst, float* transformed,
+                                             float* products) const {
   const int64_t points = shape_.points() * shape_.points(), in = shape_.in * shape_.phases(),
                 block = shape_.block;
   const int64_t tiles = shape_.tiles(), rows_used = rows(in, shape_.out);
-  const GradientPanels p = gradient_panels(scratch, 0);
+  const GradientPanels p = gradient_panels(transformed, products);
   for (int64_t at = 0; at < tiles; at += rows_used) {
     const int64_t count = std::min(rows_used, tiles - at);
-    parallel_for(count, 1, [&](int64_t first, int64_t last) {
+    parallel_for(count, kTileGrain, [&](int64_t first, int64_t last) {
       transform_for_gradient(src, diff_dst, {at + first, last - first}, from_row(p.v, first),
                              from_row(p.w, first));
     });
@@ -260,11 +275,14 @@ void WinogradConvolution::gradient_by_points(MapIn src, MapIn diff_dst, float* s
 
 void WinogradConvolution::gradient(MapIn src, MapIn diff_dst, const WinogradWeights& weights, float* plain,
                                    float* scratch) const {
-  by_points() ? gradient_by_points(src, diff_dst, scratch) : gradient_by_tiles(src, diff_dst, scratch);
+  float* const products = scratch + scratch_count();
+  by_points() ? gradient_by_points(src, diff_dst, scratch, products)
+              : gradient_by_tiles(src, diff_dst, products);
   parallel_for(shape_.out / shape_.block, 1, [&](int64_t first, int64_t last) {
     for (int64_t part = 0; part < gradient_parts(); ++part)
-      kernels().winograd->add_weights_gradient(weights.plain_shape(), gradient_panels(scratch, part).u, first,
-                                               last, plain);
+      kernels().winograd->add_weights_gradient(weights.plain_shape(),
+                                               gradient_panels(nullptr, products + part * products_count()).u,
+                                               first, last, plain);
   });
 }
 

@@ -2,7 +2,8 @@
 // one, for 3x3 kernels and for 4x4 stride-2 ones (3x3 with 2x2 mean pooling folded in). It cuts the maps into
 // tiles of 4x4 results, and works on as many tiles at a time as keep the transformed values in the cache.
 //
-// Every result is computed by itself, in the same order whatever the batch and the number of threads.
+// Every result is computed by itself, in the same order whatever the batch and the number of threads. Weight
+// gradients are a number of partial sums that the shape decides, added in order.
 #pragma once
 
 #include <span>
@@ -60,6 +61,8 @@ class WinogradConvolution {
   // Floats of scratch memory that the calls need.
   int64_t scratch_count() const;
   int64_t gradient_scratch_count() const;
+  // Floats that each thread takes for itself beside them.
+  int64_t thread_scratch_count() const;
 
   // dst = epilogue(conv(src))
   void forward(MapIn src, WinogradWeights& weights, const Epilogue& epilogue, MapOut dst,
@@ -89,15 +92,17 @@ class WinogradConvolution {
            float* dst, float* scratch) const;
   // Each thread takes its own tiles through all three stages; or the threads share every stage.
   void run_by_tiles(std::span<const Part> parts, const Sizes& s, const float* src, int64_t in, int64_t out,
-                    const Epilogue& epilogue, float* dst, float* scratch) const;
+                    const Epilogue& epilogue, float* dst) const;
   void run_by_points(std::span<const Part> parts, const Sizes& s, const float* src, int64_t in, int64_t out,
                      const Epilogue& epilogue, float* dst, float* scratch) const;
   struct GradientPanels {
     Panels v, w, u;
   };
-  GradientPanels gradient_panels(float* scratch, int64_t part) const;
-  void gradient_by_tiles(MapIn src, MapIn diff_dst, float* scratch) const;
-  void gradient_by_points(MapIn src, MapIn diff_dst, float* scratch) const;
+  GradientPanels gradient_panels(float* transformed, float* products) const;
+  int64_t transformed_count() const;
+  int64_t products_count() const;  // floats of a partial sum of the weight gradient
+  void gradient_by_tiles(MapIn src, MapIn diff_dst, float* products) const;
+  void gradient_by_points(MapIn src, MapIn diff_dst, float* transformed, float* products) const;
   Panels from_row(Panels panels, int64_t row) const;
   void transform_for_gradient(MapIn src, MapIn diff_dst, TileRange range, Panels v, Panels w) const;
   std::vector<TileMap> inputs(int64_t planes) const;
@@ -105,7 +110,6 @@ class WinogradConvolution {
   int64_t gradient_parts() const;
 
   WinogradShape shape_;
-  int64_t threads_;  // at most this many, for which there is scratch memory
 };
 
 }  // namespace mdsm::engine::native

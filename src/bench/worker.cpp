@@ -8,6 +8,7 @@
 #include "bench/native_steps.h"
 #include "bench/peak.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/threads.h"
 #include "engine/registry/registry.h"
 
@@ -88,14 +89,15 @@ void serve_benchmark(std::istream& in, std::ostream& out) {
   for (std::string line; std::getline(in, line);) {
     json reply;
     try {
-      const json request = json::parse(line);
+      const json request = parse_json(line);
+      if (!request.is_object()) throw std::runtime_error("not a JSON object");
       if (request.at("do") == "quit") return;
       reply = worker.answer(request);
     } catch (const std::exception& error) {
       reply = {{"error", error.what()}};
     }
     reply["peak_rss"] = peak_memory();
-    out << reply.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
+    out << json_text(reply) << std::endl;
   }
 }
 

@@ -200,7 +200,7 @@ def test_run_from_before(folder, data):
     expect(mdsm(PROGRAM, "train", *tiny_options(data, folder + "/before", 8), "--stop-after", "4"), 0)
     run = the_run(folder + "/before")
     options = json.loads(content(run, "options.json"))
-    newer = ("objective", "importance", "bowl", "levels", "blocks", "activation", "weighting", "init")
+    newer = ("objective", "importance", "bowl", "levels", "blocks", "activation", "weighting", "init", "skip-damaged")
     for name in [name for name in options if name.startswith("ml-") or name in newer]:
         del options[name]
     assert len(options) == 40, sorted(options)

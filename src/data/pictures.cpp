@@ -58,6 +58,24 @@ Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit) {
   return pictures;
 }
 
+Pictures readable(Pictures pictures, std::vector<std::string>& damaged) {
+  Pictures good;
+  auto numbers = std::make_shared<std::vector<size_t>>();
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    try {
+      pictures.read(i);
+    } catch (const Error& error) {
+      damaged.push_back(error.message());
+      continue;
+    }
+    good.names.push_back(std::move(pictures.names[i]));
+    good.labels.push_back(std::move(pictures.labels[i]));
+    numbers->push_back(i);
+  }
+  good.read = [numbers, read = std::move(pictures.read)](size_t i) { return read((*numbers)[i]); };
+  return good;
+}
+
 Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& options) {
   const Shape shape = dataset->image_shape();
   if (shape.c != 1 && shape.c != 3)

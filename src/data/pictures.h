@@ -24,6 +24,9 @@ struct Pictures {
 // only the first so many; 0 = all.
 Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit = 0);
 
+// Those that can be read; what is wrong with the others goes to `damaged`.
+Pictures readable(Pictures pictures, std::vector<std::string>& damaged);
+
 // The images of a data set (1 or 3 channels), named by the set and their number. Floats stay floats.
 Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& options);
 

@@ -42,9 +42,9 @@ std::vector<uint64_t> unsigned_list(const json& entry, const char* key, const st
   std::vector<uint64_t> values;
   for (const json& value : *list) {
     // Beyond 2^62 nothing fits a file; refusing it here keeps the sums below from overflowing.
-    if (!value.is_number_unsigned() || value.get<uint64_t>() > (uint64_t{1} << 62))
+    if (!value.is_number_unsigned() || json_value<uint64_t>(value) > (uint64_t{1} << 62))
       fail(kDamaged, "{}: '{}' holds {}, not a size", where, key, json_text(value));
-    values.push_back(value.get<uint64_t>());
+    values.push_back(json_value<uint64_t>(value));
   }
   return values;
 }

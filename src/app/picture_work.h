@@ -38,8 +38,8 @@ constexpr size_t kMaxListed = 20;  // pictures printed one by one
 
 class PictureWork {
  public:
-  // Lists the pictures; each is read when it is asked for. Of several those that cannot be read are left out,
-  // which write_report() will say. command: name of the report file. seed: of data
+  // Lists the pictures; each is read when it is asked for. Those of a folder that cannot be read are left
+  // out, which write_report() will say. command: name of the report file. seed: of data
   // drawn at random.
   PictureWork(std::string command, const PictureOptions& options, const network::Model& model, int64_t seed);
   ~PictureWork();  // work that failed before its first result leaves no empty folder behind

@@ -59,14 +59,14 @@ json parse_strict_json(std::string_view text, size_t longest_list) {
   };
   std::vector<Level> levels(1);
   const auto watch = [&](int, json::parse_event_t event, json& parsed) {
-    using enum json::parse_event_t;
-    if (event == object_end || event == array_end) levels.pop_back();
-    const bool begins = event == array_start || event == object_start;
+    using Event = json::parse_event_t;
+    if (event == Event::object_end || event == Event::array_end) levels.pop_back();
+    const bool begins = event == Event::array_start || event == Event::object_start;
     Level& level = levels.back();
-    if ((event == value || begins) && levels.size() > 1 && level.keys.empty() &&
+    if ((event == Event::value || begins) && levels.size() > 1 && level.keys.empty() &&
         ++level.values > longest_list)
       throw JsonError(fmt::format("has a list of more than {} values", longest_list));
-    if (event == key && !levels.back().keys.insert(parsed.get<std::string>()).second)
+    if (event == Event::key && !levels.back().keys.insert(parsed.get<std::string>()).second)
       throw JsonError(fmt::format("names '{}' twice", parsed.get<std::string>()));
     if (begins) levels.emplace_back();
     return true;

@@ -28,28 +28,47 @@ size_t end_of_string(std::string_view text, size_t at) {
   return text.size();
 }
 
-// toml++ limits how deeply values nest, but not keys with dots, and whatever walks the tables recurses.
-bool has_endless_key(std::string_view text) {
-  int dots = 0;
+bool is_key_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; }
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// Whether the section that begins at `at` has a name, as toml++ takes for granted.
+bool is_named(std::string_view text, size_t at) {
+  const auto skip_blanks = [&] {
+    while (at < text.size() && is_blank(text[at])) ++at;
+  };
+  if (text.substr(++at, 1) == "[") ++at;
+  skip_blanks();
+  return at == text.size() || text[at] == ']' || text[at] == '"' || text[at] == '\'' ||
+         is_key_character(text[at]);
+}
+
+// What toml++ is not up to: it limits how deeply values nest, but not keys with dots, and whatever walks the
+// tables recurses; and a section must have a name.
+const char* problem_of(std::string_view text) {
+  int dots = 0, open = 0;
+  bool line_begins = true;
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];
-    if (c == '"' || c == '\'') {
-      at = end_of_string(text, at);
-      continue;
-    }
     if (c == '#') {
       at = std::min(text.find('\n', at), text.size());
       continue;
     }
+    if (c == '[' && line_begins && open == 0 && !is_named(text, at)) return "a section without a name";
+    open += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+    line_begins = c == '\n' || (line_begins && is_blank(c));
+    if (c == '"' || c == '\'') {
+      at = end_of_string(text, at);
+      continue;
+    }
     if (c == '.') {
-      if (++dots > kMaxDots) return true;
-    } else if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != ' ' &&
-               c != '\t') {
+      if (++dots > kMaxDots) return "a key of many dotted parts";
+    } else if (!is_key_character(c) && !is_blank(c)) {
       dots = 0;
     }
     ++at;
   }
-  return false;
+  return nullptr;
 }
 
 json to_json(const toml::node& node, const std::string& where) {
@@ -73,7 +92,8 @@ json to_json(const toml::node& node, const std::string& where) {
 }  // namespace
 
 json parse_toml(const std::string& text, const std::string& where) {
-  if (has_endless_key(text)) fail_usage("use one level of sections", "{}: a key of many dotted parts", where);
+  if (const char* problem = problem_of(text))
+    fail_usage("use [section] and key = value", "{}: {}", where, problem);
   try {
     return to_json(toml::parse(text), where);
   } catch (const toml::parse_error& error) {

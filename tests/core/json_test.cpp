@@ -74,6 +74,9 @@ TEST(ParseToml, RefusesEndlessKeys) {
         repeated("\"=\".", 40000) + "a = 1", "x = {" + repeated("a.", 40000) + "a = 1}",
         "x = \"\"\"\n\"\"\"\n" + repeated("a.", 40000) + "a = 1"})
     EXPECT_ERROR(parse_toml(text, "f"), "dotted parts");
+  for (const char* text : {"[=a]", "a = 1\n [[ .b]]", "[\n]", "[\xc3\xa9]"})
+    EXPECT_ERROR(parse_toml(text, "f"), "section without a name");
+  EXPECT_EQ(parse_toml("x = [\n[+1, 2], # [=\n[{ a = 1 }]]\ny = \"\"\"\n[=\n\"\"\"\n", "f").size(), 2u);
 }
 
 }  // namespace

@@ -44,8 +44,10 @@ bool is_named(std::string_view text, size_t at) {
 }
 
 // What toml++ is not up to: it limits how deeply values nest, but not keys with dots, and whatever walks the
-// tables recurses; and a section must have a name.
+// tables recurses; a section must have a name, and some letters outside of texts are undefined behaviour.
 const char* problem_of(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";  // a byte order mark may stand at the beginning
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   int dots = 0, open = 0;
   bool line_begins = true;
   for (size_t at = 0; at < text.size();) {
@@ -54,10 +56,14 @@ const char* problem_of(std::string_view text) {
       at = std::min(text.find('\n', at), text.size());
       continue;
     }
+    if (static_cast<unsigned char>(c) >= 0x80) return "a letter that only a quoted text may have";
     if (c == '[' && line_begins && open == 0 && !is_named(text, at)) return "a section without a name";
     open += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
     line_begins = c == '\n' || (line_begins && is_blank(c));
     if (c == '"' || c == '\'') {
+      constexpr std::string_view kBefore = " \t\r\n=,[{.";
+      if (at > 0 && kBefore.find(text[at - 1]) == std::string_view::npos)
+        return "a quote in the middle of a word";
       at = end_of_string(text, at);
       continue;
     }

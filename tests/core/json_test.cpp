@@ -74,8 +74,12 @@ TEST(ParseToml, RefusesEndlessKeys) {
         repeated("\"=\".", 40000) + "a = 1", "x = {" + repeated("a.", 40000) + "a = 1}",
         "x = \"\"\"\n\"\"\"\n" + repeated("a.", 40000) + "a = 1"})
     EXPECT_ERROR(parse_toml(text, "f"), "dotted parts");
-  for (const char* text : {"[=a]", "a = 1\n [[ .b]]", "[\n]", "[\xc3\xa9]"})
+  for (const char* text : {"[=a]", "a = 1\n [[ .b]]", "[\n]"})
     EXPECT_ERROR(parse_toml(text, "f"), "section without a name");
+  for (const char* text : {"a = 1\xcf\xa0", "\xff = 1"})
+    EXPECT_ERROR(parse_toml(text, "f"), "only a quoted text");
+  EXPECT_ERROR(parse_toml("a = 1e\"\xcf\x8c\"", "f"), "a quote in the middle of a word");
+  EXPECT_EQ(parse_toml("\xef\xbb\xbf# \xc3\xa9\na = \"\xc3\xa9\"", "f").size(), 1u);
   EXPECT_EQ(parse_toml("x = [\n[+1, 2], # [=\n[{ a = 1 }]]\ny = \"\"\"\n[=\n\"\"\"\n", "f").size(), 2u);
 }
 

@@ -14,6 +14,10 @@ if(MDSM_SANITIZE)
   target_link_options(mdsm_flags INTERFACE -fsanitize=${_mdsm_sanitizers})
 endif()
 
+if(MDSM_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # what libFuzzer learns from
+endif()
+
 # Headers that nearly every source includes, parsed once: fmt, JSON and the standard library are most of what the compiler
 # reads. Tests have theirs, as programs are compiled with other flags than libraries. Sources still include what they use;
 # -DMDSM_PCH=OFF shows where one does not.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/threads.h"
+#include "app/engine_options.h"
 #include "engine/registry/torch_loader.h"
 #include "network/model_file.h"
 
@@ -42,13 +42,13 @@ const char* verdict(bool ok) {
 bool CheckAllResult::ok() const { return std::ranges::all_of(networks, &CheckResult::ok); }
 
 CheckResult run_check(const CheckOptions& options) {
-  set_thread_count(static_cast<int>(options.threads));
+  use_threads(options.threads);
   return check_one(parameters_of(options), options.check);
 }
 
 CheckAllResult run_check_all(const CheckOptions& options,
                              const std::function<void(const CheckResult&)>& done) {
-  set_thread_count(static_cast<int>(options.threads));
+  use_threads(options.threads);
   CheckAllResult result;
   for (const network::Spec& spec : engine::check_matrix()) {
     result.networks.push_back(

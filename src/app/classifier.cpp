@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/engine_options.h"
 #include "app/features.h"
 #include "app/output.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/progress.h"
-#include "core/threads.h"
 #include "data/subset.h"
 #include "train/run_folder.h"
 
@@ -115,7 +115,7 @@ ClassifierResult run_classifier(const ClassifierOptions& options, const std::ato
     check_folder_of(options.out);
     check_output(options.out, options.force);
   }
-  set_thread_count(static_cast<int>(options.threads));
+  use_threads(options.threads);
   ClassifierResult result = measure(options, stop);
   Progress::clear_line();
   return result;

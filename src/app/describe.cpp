@@ -1,6 +1,7 @@
 #include "app/describe.h"
 
 #include "app/output.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "engine/registry/registry.h"
 #include "network/graph.h"
@@ -75,7 +76,7 @@ void print(const DescribeResult& result) {
              memory_text(result.memory.parameters), memory_text(result.memory.training), result.batch);
   fmt::print("            {} for gradients, {} for energies of {} images\n",
              memory_text(result.memory.gradient), memory_text(result.memory.energy), result.batch);
-  if (!result.info.empty()) fmt::print("\nnotes in the file: {}\n", result.info.dump());
+  if (!result.info.empty()) fmt::print("\nnotes in the file: {}\n", json_text(result.info));
 }
 
 }  // namespace mdsm::app

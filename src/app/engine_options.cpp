@@ -1,5 +1,10 @@
 #include "app/engine_options.h"
 
+#include <thread>
+
+#include "core/log.h"
+#include "core/threads.h"
+
 namespace mdsm::app {
 
 void declare_engine_options(OptionSet& options, engine::EngineOptions& engine, int64_t& threads) {
@@ -14,6 +19,14 @@ void declare_engine_options(OptionSet& options, engine::EngineOptions& engine, i
       "precision", engine.precision,
       "native: bfloat16 computes convolutions on the CPU's matrix units, faster and rounded to 8 bits");
   options.add("threads", threads, "CPU threads; 0 takes all").range(0, 1024);
+}
+
+void use_threads(int64_t threads) {
+  constexpr int64_t kMany = 4;  // for each that the machine has
+  if (const int64_t has = std::max(1u, std::thread::hardware_concurrency()); threads > kMany * has)
+    log_warning("--threads {} on a machine that runs {} at a time: they will wait for each other", threads,
+                has);
+  set_thread_count(static_cast<int>(threads));
 }
 
 }  // namespace mdsm::app

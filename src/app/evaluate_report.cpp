@@ -1,5 +1,6 @@
 // The result of `mdsm evaluate` as JSON and as text.
 #include "app/evaluate.h"
+#include "core/json.h"
 
 namespace mdsm::app {
 
@@ -43,7 +44,7 @@ void print_checkpoints(const EvaluateResult& result, const eval::Metrics& metric
   std::string sampler;
   for (const auto& [name, setting] : result.sampler.items())  // settings of any sampler: names and values
     sampler += fmt::format("{}{} {}", sampler.empty() ? "" : ", ", name,
-                           setting.is_string() ? setting.get<std::string>() : setting.dump());
+                           setting.is_string() ? setting.get<std::string>() : json_text(setting));
   fmt::print("sampler         {}\n", sampler);
 }
 

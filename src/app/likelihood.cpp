@@ -4,6 +4,7 @@
 
 #include "app/output.h"
 #include "core/error.h"
+#include "core/folder_lock.h"
 #include "core/hash.h"
 #include "core/progress.h"
 #include "eval/energies.h"
@@ -53,9 +54,11 @@ json parameters(const LikelihoodOptions& options, const network::Model& model,
                 const eval::GaussianReference& reference, const eval::ReverseStarts& starts) {
   json values = options.recorded;
   for (const char* key : {"out", "threads", "batch", "save-every"}) values.erase(key);
-  // Those of the other method, which states from before it do not have; nor do they have tiles.
+  // Those of the other method, which states from before it do not have; nor do they have tiles or damaged
+  // files.
   for (const char* key : {"method", "sigma-max", "nodes", "draws", "clean"}) values.erase(key);
   if (values.value("tile", 0) == 0) values.erase("tile");
+  if (!values.value("skip-damaged", false)) values.erase("skip-damaged");
   values["samples-noise"] = options.samples_noise;  // what -1 stood for
   values.update(model_parameters(options.use.model, model));
   values["command"] = "likelihood";
@@ -68,7 +71,7 @@ json parameters(const LikelihoodOptions& options, const network::Model& model,
   return values;
 }
 
-void prepare_folder(const LikelihoodOptions& options) {
+void check_folder(const LikelihoodOptions& options) {
   std::error_code error;
   const fs::path state = state_file(options);
   check_outputs(options.out, {"likelihood.json", "likelihood.svg"}, options.resume || options.force);
@@ -76,8 +79,17 @@ void prepare_folder(const LikelihoodOptions& options) {
     fail("leave --resume out to start one", "{}: no unfinished run there", options.out);
   if (!options.resume && !options.force && fs::exists(state, error))
     fail("add --resume to go on, or --force to start again", "{}: holds an unfinished run", options.out);
+}
+
+// Once more when it is locked: another process may have been there in between.
+FolderLock prepare_folder(const LikelihoodOptions& options) {
+  check_folder(options);
   make_folder(options.out);
-  if (options.force) fs::remove(state, error);
+  FolderLock lock(options.out, "computing a likelihood");
+  check_folder(options);
+  std::error_code error;
+  if (options.force) fs::remove(state_file(options), error);
+  return lock;
 }
 
 [[noreturn]] void fail_stopped(const LikelihoodOptions& options) {
@@ -132,7 +144,7 @@ LikelihoodResult run_likelihood(const LikelihoodOptions& given, const std::atomi
       options.use.make(model, std::max(std::min(options.use.batch, plan.chains), plan.pilots), image);
   const eval::GaussianReference reference = make_reference(options, images.reference());
   result.parameters = parameters(options, model, reference, starts);
-  prepare_folder(options);
+  const FolderLock lock = prepare_folder(options);
   eval::Bridge bridge(*engine, reference);
   eval::AisRun run(
       bridge, plan, [&](int64_t first, int64_t count) { return starts.images(first, count); },

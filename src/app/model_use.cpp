@@ -6,8 +6,8 @@
 #include "app/version.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/json.h"
 #include "core/memory.h"
-#include "core/threads.h"
 #include "eval/energies.h"
 #include "network/bundled.h"
 
@@ -61,7 +61,7 @@ void ModelUse::check_memory(const network::Model& loaded, int64_t largest_batch,
 
 std::unique_ptr<engine::EnergyModel> ModelUse::make(const network::Model& loaded, int64_t largest_batch,
                                                     const Shape& image, engine::OnTile on_tile) const {
-  set_thread_count(static_cast<int>(threads));
+  use_threads(threads);
   check_memory(loaded, largest_batch, image);
   const network::Spec& spec = loaded.parameters.spec();
   if (spec.any_size())
@@ -117,8 +117,6 @@ std::map<std::string, std::string> picture_text(const json& parameters,
   return more;
 }
 
-void print_json(const json& values) {
-  fmt::print("{}\n", values.dump(2, ' ', false, json::error_handler_t::replace));
-}
+void print_json(const json& values) { fmt::print("{}\n", json_text(values, 2)); }
 
 }  // namespace mdsm::app

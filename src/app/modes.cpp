@@ -1,12 +1,12 @@
 #include "app/modes.h"
 
+#include "app/engine_options.h"
 #include "app/features.h"
 #include "app/model_use.h"
 #include "app/output.h"
 #include "classify/classifier.h"
 #include "core/error.h"
 #include "core/progress.h"
-#include "core/threads.h"
 #include "eval/sample_source.h"
 
 namespace mdsm::app {
@@ -41,7 +41,7 @@ ModesResult run_modes(const ModesOptions& options) {
     check_folder_of(options.out);
     check_output(options.out, options.force);
   }
-  set_thread_count(static_cast<int>(options.threads));
+  use_threads(options.threads);
   const fs::path path =
       options.bundled ? default_classifier(options.classifier) : classifier_path(options.classifier);
   const classify::Classifier classifier = classify::load_classifier(path);

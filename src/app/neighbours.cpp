@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/engine_options.h"
 #include "app/model_use.h"
 #include "app/output.h"
 #include "core/error.h"
 #include "core/progress.h"
-#include "core/threads.h"
 #include "eval/sample_source.h"
 #include "image/image.h"
 #include "plot/histogram.h"
@@ -166,7 +166,7 @@ NeighboursResult described(const NeighboursOptions& options, const Sets& sets, c
 
 NeighboursResult run_neighbours(const NeighboursOptions& options) {
   check_outputs(options.out, files(options), options.force);
-  set_thread_count(static_cast<int>(options.threads));
+  use_threads(options.threads);
   const eval::SampleSource source = eval::sample_source(options.samples);
   const Sets sets = open(options, source);
   const auto network = options.features.given() ? options.features.make("", options.device, 64) : nullptr;

@@ -1,8 +1,7 @@
 #include "app/output.h"
 
-#include <nlohmann/json.hpp>
-
 #include "core/error.h"
+#include "core/json.h"
 
 namespace mdsm::app {
 
@@ -29,7 +28,7 @@ void check_folder_of(const fs::path& path) {
 }
 
 void write_json(const fs::path& path, const nlohmann::json& values, int indent) {
-  write_file(path, values.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write_file(path, json_text(values, indent) + "\n");
 }
 
 std::string grouped(int64_t number) {

@@ -4,6 +4,7 @@
 
 #include "app/output.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/progress.h"
 
 namespace mdsm::app {
@@ -23,6 +24,11 @@ PictureWork::PictureWork(std::string command, const PictureOptions& options, con
     return;
   }
   pictures_ = data::list_pictures(options.images, data.limit);
+  if (const size_t all = pictures_.size(); all > 1) {  // one alone says itself what is wrong with it
+    pictures_ = data::readable(std::move(pictures_), damaged_);
+    if (count() == 0)
+      fail("use other files", "none of {} pictures can be read: {}", all, fmt::join(damaged_, "; "));
+  }
   fit_ = data;
 }
 
@@ -78,8 +84,11 @@ void PictureWork::write_figure(std::span<const image::Image> cells, int64_t colu
 }
 
 void PictureWork::write_report(const json& report) const {
-  write_file(fs::path(options_.out) / (command_ + ".json"),
-             report.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  write_file(fs::path(options_.out) / (command_ + ".json"), json_text(report, 1) + "\n");
+  if (!damaged_.empty())
+    fail(fmt::format("the results of the others are in {}", options_.out),
+         "{} of {} pictures cannot be read: {}", damaged_.size(), pictures_.size() + damaged_.size(),
+         fmt::join(damaged_, "; "));
 }
 
 image::Image figure_cell(ConstTensorView one) {

@@ -38,7 +38,8 @@ constexpr size_t kMaxListed = 20;  // pictures printed one by one
 
 class PictureWork {
  public:
-  // Lists the pictures; each is read when it is asked for. command: name of the report file. seed: of data
+  // Lists the pictures; each is read when it is asked for. Those of a folder that cannot be read are left
+  // out, which write_report() will say. command: name of the report file. seed: of data
   // drawn at random.
   PictureWork(std::string command, const PictureOptions& options, const network::Model& model, int64_t seed);
   ~PictureWork();  // work that failed before its first result leaves no empty folder behind
@@ -62,7 +63,7 @@ class PictureWork {
   // cells: of figure_cell(), row by row.
   void write_figure(std::span<const image::Image> cells, int64_t columns,
                     const std::map<std::string, std::string>& text) const;
-  void write_report(const nlohmann::json& report) const;  // COMMAND.json
+  void write_report(const nlohmann::json& report) const;  // COMMAND.json; throws when pictures were left out
 
  private:
   fs::path result(int64_t picture, int64_t version) const;
@@ -72,6 +73,7 @@ class PictureWork {
   int64_t versions_ = 0;
   bool made_folder_ = false;
   data::Pictures pictures_;
+  std::vector<std::string> damaged_;  // what is wrong with those left out
   data::DataOptions fit_;
 };
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "app/engine_options.h"
 #include "app/training_start.h"
 #include "app/version.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/progress.h"
@@ -136,7 +138,7 @@ TrainingResult train_in_folder(const TrainingOptions& options, const train::Sess
 }  // namespace
 
 TrainingPlan plan_training(const TrainingOptions& options, const train::Objective& objective) {
-  set_thread_count(static_cast<int>(options.threads));
+  use_threads(options.threads);
   const Images data = training_data(options);
   const network::Spec spec = train::make_spec(options.train, data->image_shape());
   if (options.start) starting_weights(options, spec);  // for what it refuses
@@ -145,9 +147,9 @@ TrainingPlan plan_training(const TrainingOptions& options, const train::Objectiv
 }
 
 void print(const TrainingPlan& plan) {
-  fmt::print("{}\n", plan.options.dump(2));
+  fmt::print("{}\n", json_text(plan.options, 2));
   fmt::print("data:       {}\n", plan.data);
-  fmt::print("network:    {}\n", to_json(plan.spec).dump());
+  fmt::print("network:    {}\n", json_text(to_json(plan.spec)));
   fmt::print("parameters: {}\n", plan.parameters);
   if (plan.memory) fmt::print("memory:     {}\n", bytes_text(*plan.memory));
 }
@@ -155,7 +157,7 @@ void print(const TrainingPlan& plan) {
 TrainingResult run_training(const TrainingOptions& options, train::Objective& objective,
                             const std::atomic<bool>& stop) {
   set_quiet(options.quiet);
-  set_thread_count(static_cast<int>(options.threads));
+  use_threads(options.threads);
   const std::string name = train::run_name(options.data.source, to_string(options.train.network),
                                            options.train.width, options.desc);
   const Images data = training_data(options);

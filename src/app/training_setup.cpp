@@ -1,6 +1,7 @@
 #include "app/engine_options.h"
 #include "app/training_start.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "data/data_options.h"
 #include "network/model_file.h"
 #include "train/resume_options.h"
@@ -79,6 +80,10 @@ void TrainingSetup::resolve(OptionSet& options) {
   validate(job.train);
   job.data.seed = static_cast<uint64_t>(job.train.seed);
   job.recorded = options.to_json();
+  for (const auto& [name, value] : job.recorded.items())
+    if (value.is_string() && !is_utf8(value))
+      fail_usage("the run keeps its options as text: give the file another name, or a link that has one",
+                 "--{} {} is not UTF-8", name, json_text(value));
   job.options_hash = train::options_hash(job.recorded, defaults_, objectives_);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace mdsm::app {
 namespace {
@@ -17,7 +18,9 @@ constexpr Named kNetwork[] = {
     {"net", "network"}, {"width", "width"},   {"head", "head"},     {"sigma0", "sigma0"},
     {"bowl", "bowl"},   {"levels", "levels"}, {"blocks", "blocks"}, {"activation", "activation"}};
 
-std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const json& value) {
+  return value.is_string() ? value.get<std::string>() : json_text(value);
+}
 
 }  // namespace
 

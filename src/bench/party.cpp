@@ -4,6 +4,7 @@
 
 #include "bench/native_steps.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/resources.h"
 
 namespace mdsm::bench {
@@ -46,14 +47,14 @@ Party::Party(const Contestant& contestant)
 
 json Party::ask(const std::string& what, json more) {
   more["do"] = what;
-  const std::string line = process_.exchange(more.dump(), timeout_);
-  const json answer = json::parse(line, nullptr, false);
+  const std::string line = process_.exchange(json_text(more), timeout_);
+  const json answer = parse_json(line);
   if (!answer.is_object())
     fail("it must print nothing but answers", "the {} side of the benchmark answered '{}' with '{}'", name_,
          what, line.substr(0, 200));
   if (answer.contains("error")) {
     const std::string text =
-        answer["error"].is_string() ? answer["error"].get<std::string>() : answer["error"].dump();
+        answer["error"].is_string() ? answer["error"].get<std::string>() : json_text(answer["error"]);
     fail(text.find("import") == std::string::npos
              ? "nothing was measured"
              : "install python3-torch, name another interpreter with --python, or add --no-peer",

@@ -8,6 +8,7 @@
 #include "bench/native_steps.h"
 #include "bench/peak.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/threads.h"
 #include "engine/registry/registry.h"
 
@@ -24,18 +25,18 @@ int64_t peak_memory() {
 }
 
 NativeSteps make_steps(const json& request) {
-  set_thread_count(request.at("threads").get<int>());
+  set_thread_count(json_value<int>(request.at("threads")));
   Configuration config{network::spec_from_json(request, "benchmark request"),
-                       request.at("batch").get<int64_t>()};
+                       json_value<int64_t>(request.at("batch"))};
   StepNumbers numbers{request.at("lr").get<double>(), request.at("ema").get<double>(),
-                      request.at("eps").get<double>(), request.at("seed").get<uint64_t>(),
+                      request.at("eps").get<double>(), json_value<uint64_t>(request.at("seed")),
                       request.at("exact").get<bool>()};
   return {read_problem(request.at("folder").get<std::string>(), config), numbers};
 }
 
 json profile(NativeSteps& steps, const json& request) {
   const Task task = request.at("task") == to_string(Task::training) ? Task::training : Task::langevin;
-  const Profile profile = steps.profile(task, request.at("repeat").get<int64_t>());
+  const Profile profile = steps.profile(task, json_value<int64_t>(request.at("repeat")));
   json layers = json::array();
   for (const engine::LayerTime& time : profile.layers)
     layers.push_back({{"layer", time.layer},
@@ -63,14 +64,15 @@ class Worker {
       return {{"name", "mdsm, " + engine::native_engine_version()}};
     }
     if (what == "peak") {
-      set_thread_count(request.at("threads").get<int>());
+      set_thread_count(json_value<int>(request.at("threads")));
       return peaks();
     }
     if (!steps_) fail("send setup first", "nothing to do '{}' with", what);
-    if (what == "train") return {{"seconds", steps_->train(request.at("repeat").get<int64_t>())}};
-    if (what == "likelihood") return {{"seconds", steps_->likelihood(request.at("repeat").get<int64_t>())}};
+    if (what == "train") return {{"seconds", steps_->train(json_value<int64_t>(request.at("repeat")))}};
+    if (what == "likelihood")
+      return {{"seconds", steps_->likelihood(json_value<int64_t>(request.at("repeat")))}};
     if (what == "langevin" || what == "langevin-input")
-      return {{"seconds", steps_->langevin(request.at("repeat").get<int64_t>())}};
+      return {{"seconds", steps_->langevin(json_value<int64_t>(request.at("repeat")))}};
     if (what == "profile") return profile(*steps_, request);
     if (what != "verify") fail("see src/bench/worker.h", "unknown request '{}'", what);
     steps_->verify(request.at("folder").get<std::string>());
@@ -88,14 +90,15 @@ void serve_benchmark(std::istream& in, std::ostream& out) {
   for (std::string line; std::getline(in, line);) {
     json reply;
     try {
-      const json request = json::parse(line);
+      const json request = parse_json(line);
+      if (!request.is_object()) throw std::runtime_error("not a JSON object");
       if (request.at("do") == "quit") return;
       reply = worker.answer(request);
     } catch (const std::exception& error) {
       reply = {{"error", error.what()}};
     }
     reply["peak_rss"] = peak_memory();
-    out << reply.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
+    out << json_text(reply) << std::endl;
   }
 }
 

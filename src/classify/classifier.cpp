@@ -5,6 +5,7 @@
 
 #include "core/binomial.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/threads.h"
 #include "io/element.h"
 
@@ -23,7 +24,7 @@ json metadata_json(const io::SafetensorsFile& file, const std::string& key) {
   if (found == file.metadata().end())
     fail("use a file written by mdsm classifier", "{}: has no '{}' in its metadata", file.path().string(),
          key);
-  return json::parse(found->second, nullptr, false);
+  return parse_json(found->second);
 }
 
 std::vector<float> read_weights(const io::SafetensorsFile& file, const ClassifierSpec& spec) {
@@ -119,9 +120,9 @@ Classification classify_images(const Classifier& classifier, int64_t n, const Re
 
 void save_classifier(const fs::path& path, const Classifier& classifier, io::StoredType type) {
   std::map<std::string, std::string> metadata = {{"format", kFormat},
-                                                 {"spec", to_json(classifier.spec).dump()},
-                                                 {"classes", json(classifier.classes).dump()}};
-  metadata["info"] = classifier.info.dump(-1, ' ', false, json::error_handler_t::replace);
+                                                 {"spec", json_text(to_json(classifier.spec))},
+                                                 {"classes", json_text(classifier.classes)}};
+  metadata["info"] = json_text(classifier.info);
   std::vector<io::NamedTensor> tensors;
   for (const auto& tensor : classifier_layout(classifier.spec))
     tensors.push_back({tensor.name,
@@ -145,7 +146,7 @@ Classifier load_classifier(const fs::path& path) {
       !std::ranges::all_of(names, [](const json& name) { return name.is_string(); }))
     fail("the file is damaged", "{}: its class names do not fit its {} classes", where,
          classifier.spec.classes);
-  classifier.classes = names.get<std::vector<std::string>>();
+  classifier.classes = json_value<std::vector<std::string>>(names);
   if (!classifier.info.is_object()) fail("the file is damaged", "{}: its 'info' is no JSON object", where);
   return classifier;
 }

@@ -6,6 +6,7 @@
 
 #include "classify/columns.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/random.h"
 #include "linalg/gemm.h"
 
@@ -31,21 +32,21 @@ json to_json(const ClassifierSpec& spec) {
 }
 
 ClassifierSpec classifier_spec_from_json(const json& values, const std::string& where) {
+  const JsonObject from(values, [&](const std::string& what) {
+    fail("use a file written by mdsm classifier", "{}: its description of the network is damaged: {}", where,
+         what);
+  });
+  if (from.at("architecture") != kArchitecture)
+    fail("use a file written by mdsm classifier", "{}: an unknown architecture", where);
+  const auto input = from.get<std::vector<int64_t>>("input");
+  if (input.size() != 3) fail("the file is damaged", "{}: an input of {} dimensions", where, input.size());
   ClassifierSpec spec;
-  try {
-    if (values.at("architecture") != kArchitecture)
-      fail("use a file written by mdsm classifier", "{}: an unknown architecture", where);
-    const auto input = values.at("input").get<std::vector<int64_t>>();
-    if (input.size() != 3) fail("the file is damaged", "{}: an input of {} dimensions", where, input.size());
-    spec.input = {1, input[0], input[1], input[2]};
-    spec.width = values.at("width").get<int64_t>();
-    spec.features = values.at("features").get<int64_t>();
-    spec.classes = values.at("classes").get<int64_t>();
-    spec.mean = values.at("mean").get<float>();
-    spec.deviation = values.at("deviation").get<float>();
-  } catch (const json::exception&) {
-    fail("use a file written by mdsm classifier", "{}: its description of the network is damaged", where);
-  }
+  spec.input = {1, input[0], input[1], input[2]};
+  spec.width = from.get<int64_t>("width");
+  spec.features = from.get<int64_t>("features");
+  spec.classes = from.get<int64_t>("classes");
+  spec.mean = from.get<float>("mean");
+  spec.deviation = from.get<float>("deviation");
   try {
     check(spec);
   } catch (const Error& error) {

@@ -1,6 +1,5 @@
 // mdsm bench: the native engine against PyTorch; the folder bench measures and writes the tables.
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "app/network_options.h"
 #include "app/output.h"
@@ -9,6 +8,7 @@
 #include "bench/worker.h"
 #include "cli/command.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace mdsm::cli {
 namespace {
@@ -67,8 +67,7 @@ class Bench : public Command {
         bench_, [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
     const bench::Machine machine = bench::this_machine();
     const std::string tables = bench::markdown(result, machine);
-    const std::string values =
-        to_json(result, machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string values = json_text(to_json(result, machine), 2);
     fmt::print("{}\n", json_ ? values : tables);
     if (!result.verified())
       fail("nothing was timed; mdsm check compares layer by layer",

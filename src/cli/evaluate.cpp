@@ -2,12 +2,12 @@
 // saved checkpoint of a run.
 #include "app/evaluate.h"
 
+#include "app/engine_options.h"
 #include "app/output.h"
 #include "app/sample.h"
 #include "cli/command.h"
 #include "core/error.h"
 #include "core/stop_flag.h"
-#include "core/threads.h"
 #include "data/data_options.h"
 
 namespace mdsm::cli {
@@ -121,7 +121,7 @@ void Evaluate::choose_seeds(const OptionSet& options) {
 
 int Evaluate::run(OptionSet& options) {
   check(options);
-  set_thread_count(static_cast<int>(evaluate_.use.threads));
+  app::use_threads(evaluate_.use.threads);
   evaluate_.data.seed = static_cast<uint64_t>(evaluate_.seed);
   const StopFlag stop;
   app::Evaluate job(evaluate_, metrics_, stop.flag());

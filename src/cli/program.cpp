@@ -1,4 +1,7 @@
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -71,16 +74,19 @@ void print_error(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   Progress::clear_line();
-  fmt::print(stderr, "mdsm: error: {}\n", text);
+  std::fputs(fmt::format("mdsm: error: {}\n", text).c_str(), stderr);  // which may be closed
 }
 
 }  // namespace
 
 int program(int argc, char** argv) {
+  // A pipe that nobody reads and a file beyond its limit are failed writes, reported as such where they
+  // happen.
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
   try {
     const int code = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0)
-      fail("check where standard output goes", "writing to standard output failed");
+      fail("check where standard output goes", "writing to standard output failed: {}", std::strerror(errno));
     return code;
   } catch (const Error& error) {
     print_error(error.what());
@@ -88,7 +94,10 @@ int program(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     print_error("out of memory; use a smaller batch, --micro-batch or a narrower network");
   } catch (const std::exception& error) {
-    print_error(error.what());
+    print_error(
+        std::ferror(stdout)
+            ? fmt::format("writing to standard output failed: {}; check where it goes", std::strerror(errno))
+            : error.what());
   }
   return 1;
 }

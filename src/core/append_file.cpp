@@ -25,8 +25,9 @@ void AppendFile::append(std::string_view record) {
   if (written == static_cast<ssize_t>(record.size())) return;
   const int error = written < 0 ? errno : ENOSPC;
   if (::ftruncate(descriptor_, before) != 0) errno = 0;  // readers drop half a record at the end anyway
-  fail("free some space and resume the run", "{}: writing failed: {}", path_.string(),
-       std::generic_category().message(error));
+  fail(error == EFBIG ? "raise the limit on the size of files (ulimit -f) and resume the run"
+                      : "free some space and resume the run",
+       "{}: writing failed: {}", path_.string(), std::generic_category().message(error));
 }
 
 void AppendFile::flush() { ::fdatasync(descriptor_); }

@@ -64,8 +64,11 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail_writing(int error) const {
-  fail(error == ENOSPC ? "free some space; the previous file is untouched" : "the previous file is untouched",
-       "{}: writing failed: {}", target_.string(), reason(error));
+  const char* hint = error == ENOSPC ? "free some space; the previous file is untouched"
+                     : error == EFBIG
+                         ? "raise the limit on the size of files (ulimit -f); the previous file is untouched"
+                         : "the previous file is untouched";
+  fail(hint, "{}: writing failed: {}", target_.string(), reason(error));
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {
@@ -107,6 +110,7 @@ void make_folder(const fs::path& path) {
   if (error || !fs::is_directory(path))
     fail("choose a folder that can be written", "{}: cannot create the folder: {}", path.string(),
          error ? error.message() : "a file of that name exists");
+  flush_folder(path.parent_path());
 }
 
 }  // namespace mdsm

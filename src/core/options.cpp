@@ -1,6 +1,5 @@
 #include "core/options.h"
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -8,6 +7,8 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/json.h"
+#include "core/toml.h"
 
 namespace mdsm {
 namespace {
@@ -60,26 +61,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string json_text(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-json toml_to_json(const toml::node& node, const std::string& where) {
-  if (const auto* v = node.as_string()) return v->get();
-  if (const auto* v = node.as_integer()) return v->get();
-  if (const auto* v = node.as_floating_point()) return v->get();
-  if (const auto* v = node.as_boolean()) return v->get();
-  if (const auto* list = node.as_array()) {
-    json values = json::array();
-    for (const auto& item : *list) values.push_back(toml_to_json(item, where));
-    return values;
-  }
-  if (const auto* table = node.as_table()) {
-    json values = json::object();
-    for (const auto& [key, item] : *table) values[std::string(key.str())] = toml_to_json(item, where);
-    return values;
-  }
-  fail_usage("use text, numbers, true/false or lists", "{}: a value of a kind that no option takes", where);
+std::string plain_text(const json& value) {
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 std::string trimmed_number(double value) { return fmt::format("{}", value); }
@@ -372,18 +355,9 @@ void OptionSet::parse(std::span<const std::string> arguments) {
 
 void OptionSet::load(const fs::path& path) {
   const std::string text = read_text(path);
-  json values;
-  if (path.extension() == ".toml") {
-    try {
-      values = toml_to_json(toml::parse(text), path.string());
-    } catch (const toml::parse_error& error) {
-      fail_usage("correct the file", "{}: line {}: {}", path.string(), error.source().begin.line,
-                 error.description());
-    }
-  } else {
-    values = json::parse(text, nullptr, false);
-    if (values.is_discarded()) fail_usage("write TOML (.toml) or JSON", "{}: not valid JSON", path.string());
-  }
+  const bool is_toml = path.extension() == ".toml";
+  const json values = is_toml ? parse_toml(text, path.string()) : parse_json(text);
+  if (values.is_discarded()) fail_usage("write TOML (.toml) or JSON", "{}: not valid JSON", path.string());
   from_json(values, path.string());
 }
 
@@ -407,11 +381,11 @@ void OptionSet::assign_json(const std::string& key, const json& value, const std
   if (!option.saved_)
     fail_usage("give it on the command line", "{}: '{}' is not a configuration key", where, key);
   if (value.is_null()) return;
-  if (!value.is_array()) return option.assign(json_text(value), false);
+  if (!value.is_array()) return option.assign(plain_text(value), false);
   if (!option.is_list()) fail_usage("it takes one value", "{}: '{}' is given a list", where, key);
   for (const auto& use : option.uses_) std::get<std::vector<std::string>*>(use.target)->clear();
   option.given_ = true;
-  for (const auto& item : value) option.assign(json_text(item), true);
+  for (const auto& item : value) option.assign(plain_text(item), true);
 }
 
 void OptionSet::set(std::string_view name, const std::string& value, const std::string& where) {

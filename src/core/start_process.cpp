@@ -43,7 +43,8 @@ class EnvironmentGuard {
 // Between fork and exec: only what is safe there. A failed exec is told through the report pipe.
 [[noreturn]] void become(const ProcessStart& start, char* const* arguments, int report, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, start.death_signal);
-  if (getppid() != parent) _exit(127);  // it died before the line above
+  if (getppid() != parent) _exit(127);                                       // it died before the line above
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_DFL);  // ignored ones are inherited
   const int streams[] = {start.input, start.output, start.errors};
   bool good = true;
   for (int stream = 0; stream < 3; ++stream)

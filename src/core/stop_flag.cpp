@@ -1,14 +1,15 @@
 #include "core/stop_flag.h"
 
 #include <csignal>
+#include <iterator>
 
 namespace mdsm {
 namespace {
 
 std::atomic<bool> g_stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
-struct sigaction g_former[2];
-constexpr int kSignals[2] = {SIGINT, SIGTERM};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+struct sigaction g_former[std::size(kSignals)];
 
 void on_signal(int number) {
   if (!g_stop.exchange(true)) return;
@@ -24,11 +25,15 @@ StopFlag::StopFlag() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;  // a write or a wait in progress goes on
   sigemptyset(&action.sa_mask);
-  for (int i = 0; i < 2; ++i) sigaction(kSignals[i], &action, &g_former[i]);
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], nullptr, &g_former[i]);
+    const bool nohup = kSignals[i] == SIGHUP && g_former[i].sa_handler == SIG_IGN;
+    if (!nohup) sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
 StopFlag::~StopFlag() {
-  for (int i = 0; i < 2; ++i) sigaction(kSignals[i], &g_former[i], nullptr);
+  for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &g_former[i], nullptr);
 }
 
 const std::atomic<bool>& StopFlag::flag() const { return g_stop; }

@@ -1,5 +1,6 @@
-// Ctrl-C and SIGTERM as a flag: the first one asks the loop to finish its step, save and stop; a second one
-// ends the process at once, as it would without this class.
+// Ctrl-C, SIGTERM and a lost terminal (SIGHUP, unless started with nohup) as a flag: the first one asks the
+// loop to finish its step, save and stop; a second one ends the process at once, as it would without this
+// class.
 #pragma once
 
 #include <atomic>

@@ -12,6 +12,8 @@ namespace mdsm::data {
 namespace {
 
 constexpr int64_t kPixels = 3 * 32 * 32, kRecord = 1 + kPixels;
+constexpr size_t kMaxBatch =
+    20'000 * kRecord;  // bytes of one file in an archive; CIFAR-10 has 10,000 records
 const char* const kFolder = "cifar-10-batches-bin";
 const char* const kArchive = "cifar-10-binary.tar.gz";
 
@@ -42,6 +44,7 @@ void append(RawImages& raw, std::span<const std::byte> bytes, const std::string&
 std::map<std::string, std::vector<std::byte>> read_entries(const fs::path& path,
                                                            const std::vector<std::string>& wanted) {
   io::ArchiveEntries entries;
+  entries.largest = kMaxBatch;
   entries.name = [&](const std::string& entry) {
     const std::string file = fs::path(entry).filename().string();
     return std::ranges::find(wanted, file) != wanted.end() ? file : "";

@@ -30,6 +30,8 @@ void declare_data_options(OptionSet& options, DataOptions& data, const DeclareDa
            which.apart ? "turn images to grey or RGB, or take every channel of data and samples as an image"
                        : "turn images to grey or RGB")
       .choices(colours);
+  options.add("skip-damaged", data.skip_damaged,
+              "a folder: leave out the images that cannot be read, and list them");
   if (which.flip) options.add("flip", data.flip, "flip images left to right at random");
 }
 

@@ -37,8 +37,9 @@ struct DataOptions {
   int64_t resize = 0;          // antialiased resize to a square of this size; 0 = none
   int64_t pad = -1;            // zero-pad to a square of this size; -1 = 28x28 images to 32, 0 = none
   Colour colour = Colour::keep;
-  bool flip = false;  // random horizontal flip while training
-  uint64_t seed = 0;  // for random sources (stacked MNIST), and for random_limit
+  bool skip_damaged = false;  // a folder: leave out images that cannot be read, with a warning
+  bool flip = false;          // random horizontal flip while training
+  uint64_t seed = 0;          // for random sources (stacked MNIST), and for random_limit
 };
 
 // Reads and fits the whole source into memory (8 bits a value; floats only for float .npy).

@@ -4,10 +4,12 @@
 #include "data/image_folder.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "core/progress.h"
 #include "core/threads.h"
 #include "data/source.h"
@@ -40,10 +42,21 @@ void label_by_folder(RawImages& raw, const std::vector<fs::path>& files) {
         raw.classes.begin()));
 }
 
+// A file that is no image, or not a whole one; as against one that does not fit the others.
+struct DamagedImage : Error {
+  using Error::Error;
+};
+
 // One image, fitted on its own; the padding of 28 to 32 pixels waits until all are known to be of one size.
 RawImages read_one(const fs::path& path, DataOptions options) {
   if (options.pad < 0) options.pad = 0;
-  return fit(raw_image(image::to_picture(image::read_image(path)), path.string()), options);
+  image::Picture picture;
+  try {
+    picture = image::to_picture(image::read_image(path));
+  } catch (const Error& error) {
+    throw DamagedImage(error.kind(), error.message(), error.hint());
+  }
+  return fit(raw_image(std::move(picture), path.string()), options);
 }
 
 void check_same(const Shape& first, const Shape& shape, const std::string& first_name,
@@ -54,6 +67,44 @@ void check_same(const Shape& first, const Shape& shape, const std::string& first
          shape.c == 1 ? "" : "s", first_name, first.c);
   fail("use --crop or --resize to make all images the same size", "{}: {}x{} pixels where {} has {}x{}", name,
        shape.w, shape.h, first_name, first.w, first.h);
+}
+
+constexpr size_t kMaxNamed = 20;  // damaged files in one message
+
+// What is wrong with the files that cannot be read, by their number.
+using Damaged = std::map<size_t, std::string>;
+
+std::string list(const Damaged& damaged) {
+  std::string text;
+  size_t named = 0;
+  for (const auto& [number, what] : damaged) {
+    if (named++ == kMaxNamed) return text + fmt::format("; and {} more", damaged.size() - kMaxNamed);
+    text += (text.empty() ? "" : "; ") + what;
+  }
+  return text;
+}
+
+// Without the damaged ones, if that is what was asked for.
+void leave_out(const Damaged& damaged, bool skip, RawImages& raw, std::vector<uint8_t>& values) {
+  if (damaged.empty()) return;
+  if (damaged.size() == 1 && !skip)
+    fail("use another copy of it, or leave it out with --skip-damaged", "{}", damaged.begin()->second);
+  if (!skip)
+    fail("use other copies of them, or leave them out with --skip-damaged",
+         "{} of {} images cannot be read: {}", damaged.size(), raw.shape.n, list(damaged));
+  log_warning("{} of {} images cannot be read and are left out: {}", damaged.size(), raw.shape.n,
+              list(damaged));
+  const int64_t size = raw.shape.per_image();
+  int64_t kept = 0;
+  for (int64_t i = 0; i < raw.shape.n; ++i) {
+    if (damaged.contains(static_cast<size_t>(i))) continue;
+    std::copy_n(values.begin() + i * size, size, values.begin() + kept * size);
+    if (!raw.labels.empty()) raw.labels[static_cast<size_t>(kept)] = raw.labels[static_cast<size_t>(i)];
+    ++kept;
+  }
+  values.resize(static_cast<size_t>(kept * size));
+  if (!raw.labels.empty()) raw.labels.resize(static_cast<size_t>(kept));
+  raw.shape.n = kept;
 }
 
 }  // namespace
@@ -85,6 +136,18 @@ bool is_image_name(const fs::path& file) {
 
 namespace {
 
+// The first that can be read gives the size of all.
+RawImages first_good(const fs::path& root, const std::vector<fs::path>& files, const DataOptions& options,
+                     Damaged& damaged) {
+  for (size_t i = 0; i < files.size(); ++i) try {
+      return read_one(root / files[i], options);
+    } catch (const DamagedImage& error) {
+      damaged[i] = error.message();
+    }
+  if (files.size() == 1) fail("use another copy of the file", "{}", damaged.begin()->second);
+  fail("use other files", "none of {} images can be read: {}", files.size(), list(damaged));
+}
+
 RawImages read_folder(const SourceRequest& request) {
   const bool single = !fs::is_directory(request.path);
   const fs::path root = single ? request.path.parent_path() : split_root(request);
@@ -98,7 +161,8 @@ RawImages read_folder(const SourceRequest& request) {
   files.resize(static_cast<size_t>(request.limited(static_cast<int64_t>(files.size()))));
   raw.labels.resize(raw.labels.empty() ? 0 : files.size());
 
-  const RawImages first = read_one(root / files[0], request.options);
+  Damaged damaged;
+  const RawImages first = first_good(root, files, request.options, damaged);
   raw.shape = first.shape.with_n(static_cast<int64_t>(files.size()));
   std::vector<uint8_t> values(static_cast<size_t>(raw.shape.count()));
   std::mutex mutex;
@@ -106,14 +170,21 @@ RawImages read_folder(const SourceRequest& request) {
   Progress progress("reading images", raw.shape.n, "images");
   parallel_for(raw.shape.n, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const RawImages one = read_one(root / files[static_cast<size_t>(i)], request.options);
-      check_same(first.shape, one.shape, first.from, one.from);
-      const auto& pixels = std::get<std::vector<uint8_t>>(one.values);
-      std::copy(pixels.begin(), pixels.end(), values.data() + i * raw.shape.per_image());
+      const auto number = static_cast<size_t>(i);
+      try {
+        const RawImages one = read_one(root / files[number], request.options);
+        check_same(first.shape, one.shape, first.from, one.from);
+        const auto& pixels = std::get<std::vector<uint8_t>>(one.values);
+        std::copy(pixels.begin(), pixels.end(), values.data() + i * raw.shape.per_image());
+      } catch (const DamagedImage& error) {
+        const std::lock_guard lock(mutex);
+        damaged[number] = error.message();
+      }
       const std::lock_guard lock(mutex);
       progress.update(++done);
     }
   });
+  leave_out(damaged, request.options.skip_damaged, raw, values);
   raw.values = std::move(values);
   DataOptions rest;  // only the automatic padding is left to do
   rest.pad = request.options.pad;

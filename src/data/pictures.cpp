@@ -9,9 +9,11 @@
 namespace mdsm::data {
 namespace {
 
-void add_file(Pictures& pictures, std::vector<fs::path>& files, const fs::path& file, const fs::path& name) {
+void add_file(Pictures& pictures, std::vector<fs::path>& files, const fs::path& file, const fs::path& name,
+              bool in_folder) {
   pictures.names.push_back(fs::path(name).replace_extension());
   pictures.labels.push_back(file.string());
+  pictures.in_folder.push_back(in_folder);
   files.push_back(file);
 }
 
@@ -41,21 +43,41 @@ Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit) {
     std::error_code error;
     if (!fs::exists(path, error)) fail("check the path", "{}: no such file or folder", path.string());
     if (!fs::is_directory(path, error)) {
-      add_file(pictures, *files, path, path.filename());
+      add_file(pictures, *files, path, path.filename(), false);
       continue;
     }
     const auto found = image_files(path);
     if (found.empty())
       fail("name a folder with .png, .jpg or .jpeg files", "{}: no images in this folder", path.string());
-    for (const auto& file : found) add_file(pictures, *files, path / file, file);
+    for (const auto& file : found) add_file(pictures, *files, path / file, file, true);
   }
   if (limit > 0 && pictures.size() > static_cast<size_t>(limit)) {
     pictures.names.resize(static_cast<size_t>(limit));
     pictures.labels.resize(static_cast<size_t>(limit));
+    pictures.in_folder.resize(static_cast<size_t>(limit));
   }
   check_different(pictures);
   pictures.read = [files](size_t i) { return image::to_picture(image::read_image((*files)[i])); };
   return pictures;
+}
+
+Pictures readable(Pictures pictures, std::vector<std::string>& damaged) {
+  Pictures good;
+  auto numbers = std::make_shared<std::vector<size_t>>();
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    try {
+      if (pictures.in_folder[i]) pictures.read(i);
+    } catch (const Error& error) {
+      damaged.push_back(error.message());
+      continue;
+    }
+    good.names.push_back(std::move(pictures.names[i]));
+    good.labels.push_back(std::move(pictures.labels[i]));
+    good.in_folder.push_back(pictures.in_folder[i]);
+    numbers->push_back(i);
+  }
+  good.read = [numbers, read = std::move(pictures.read)](size_t i) { return read((*numbers)[i]); };
+  return good;
 }
 
 Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& options) {

@@ -15,6 +15,7 @@ namespace mdsm::data {
 struct Pictures {
   std::vector<fs::path> names;      // for outputs: relative, without extension, all different
   std::vector<std::string> labels;  // for messages: where each comes from
+  std::vector<bool> in_folder;      // found in a folder, not named itself
   std::function<image::Picture(size_t)> read;
 
   size_t size() const { return names.size(); }
@@ -23,6 +24,9 @@ struct Pictures {
 // paths: image files, which keep their names, and folders, whose files keep theirs below the folder. limit:
 // only the first so many; 0 = all.
 Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit = 0);
+
+// Without those of a folder that cannot be read; what is wrong with them goes to `damaged`.
+Pictures readable(Pictures pictures, std::vector<std::string>& damaged);
 
 // The images of a data set (1 or 3 channels), named by the set and their number. Floats stay floats.
 Pictures pictures_of(std::shared_ptr<const Dataset> dataset, const DataOptions& options);

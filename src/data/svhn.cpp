@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "core/error.h"
 #include "data/idx.h"
@@ -28,9 +29,22 @@ struct FreeVariable {
 using Mat = std::unique_ptr<mat_t, CloseMat>;
 using Variable = std::unique_ptr<matvar_t, FreeVariable>;
 
-// Inflates the element that starts here to nowhere: true where it is whole and its checksum right.
-bool is_sound_zlib(std::ifstream& in, uint64_t bytes) {
+// The beginning of a top-level element, and its length; both after inflating it where it is compressed.
+struct Element {
+  std::vector<unsigned char> start;
+  uint64_t bytes = 0;
+
+  void add(const unsigned char* from, size_t count) {
+    constexpr size_t kEnough = 256;
+    start.insert(start.end(), from, from + std::min(count, kEnough - std::min(kEnough, start.size())));
+    bytes += count;
+  }
+};
+
+// Inflates the element that starts here: nothing unless it is whole and its checksum right.
+std::optional<Element> inflated(std::ifstream& in, uint64_t bytes) {
   std::vector<unsigned char> from(1 << 16), to(1 << 18);
+  Element found;
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) throw std::bad_alloc();
   int code = Z_OK;
@@ -44,11 +58,32 @@ bool is_sound_zlib(std::ifstream& in, uint64_t bytes) {
       stream.next_out = to.data();
       stream.avail_out = static_cast<unsigned>(to.size());
       code = inflate(&stream, Z_NO_FLUSH);
+      found.add(to.data(), to.size() - stream.avail_out);
     } while (code == Z_OK && (stream.avail_in > 0 || stream.avail_out == 0));
     if (code == Z_BUF_ERROR) code = Z_OK;  // it only wants more input
   }
   inflateEnd(&stream);
-  return code == Z_STREAM_END;
+  if (code != Z_STREAM_END) return std::nullopt;
+  return found;
+}
+
+// An array of plain numbers, of which there are no more than the element has bytes. libmatio believes what it
+// reads here, and makes every one of a million cells.
+bool is_plain_array(const Element& element) {
+  const auto word = [&](size_t at) {
+    uint32_t value = 0;
+    if (at + sizeof value <= element.start.size())
+      std::memcpy(&value, element.start.data() + at, sizeof value);
+    return value;
+  };
+  constexpr size_t kFlags = 8, kDimensions = 24, kExtents = 32;  // after the tag of the matrix
+  const uint32_t kind = word(kFlags + 8) & 0xff, rank = word(kDimensions + 4) / 4;
+  if (word(0) != MAT_T_MATRIX || word(kFlags) != MAT_T_UINT32 || word(kFlags + 4) != 8 ||
+      word(kDimensions) != MAT_T_INT32 || kind < MAT_C_DOUBLE || kind > MAT_C_UINT64 || rank < 2 || rank > 8)
+    return false;
+  unsigned __int128 count = 1;
+  for (uint32_t i = 0; i < rank; ++i) count *= word(kExtents + 4 * i);
+  return count <= element.bytes;
 }
 
 // libmatio fills what is missing with zeros and overlooks wrong checksums, so the file is checked first.
@@ -64,8 +99,20 @@ void check_elements(const fs::path& path) {
     in.seekg(static_cast<std::streamoff>(at));
     if (!in.read(reinterpret_cast<char*>(tag), sizeof tag) || tag[1] > size - at - sizeof tag)
       fail("use another copy of the file", "{}: the file ends too early", name);
-    const bool sound = tag[0] == MAT_T_MATRIX || (tag[0] == MAT_T_COMPRESSED && is_sound_zlib(in, tag[1]));
-    if (!sound) fail("use another copy of the file", "{}: damaged data at byte {}", name, at);
+    std::optional<Element> element;
+    if (tag[0] == MAT_T_COMPRESSED) {
+      element = inflated(in, tag[1]);
+    } else if (tag[0] == MAT_T_MATRIX) {
+      std::vector<unsigned char> start(std::min<uint64_t>(tag[1], 256));
+      in.read(reinterpret_cast<char*>(start.data()), static_cast<std::streamsize>(start.size()));
+      element.emplace();
+      element->add(reinterpret_cast<const unsigned char*>(tag), sizeof tag);
+      element->add(start.data(), start.size());
+      element->bytes = sizeof tag + tag[1];
+    }
+    if (!element) fail("use another copy of the file", "{}: damaged data at byte {}", name, at);
+    if (!is_plain_array(*element))
+      fail("use the original file", "{}: no plain array of numbers at byte {}", name, at);
     at += sizeof tag + tag[1];
   }
 }

@@ -4,7 +4,8 @@
 #include <chrono>
 
 #include "core/error.h"
-#include "io/safetensors.h"
+#include "core/json.h"
+#include "io/checked_safetensors.h"
 
 namespace mdsm::eval {
 namespace {
@@ -22,13 +23,13 @@ json to_json(const AisChains& chains) {
           {"acceptance", chains.acceptance}};
 }
 
-AisChains chains_from(const json& values) {
+AisChains chains_from(const JsonObject& values) {
   AisChains chains;
-  values.at("log_weight").get_to(chains.log_weight);
-  values.at("start_energy").get_to(chains.start_energy);
-  values.at("accepted").get_to(chains.accepted);
-  values.at("difference").get_to(chains.difference);
-  values.at("acceptance").get_to(chains.acceptance);
+  chains.log_weight = values.get<std::vector<double>>("log_weight");
+  chains.start_energy = values.get<std::vector<double>>("start_energy");
+  chains.accepted = values.get<std::vector<int64_t>>("accepted");
+  chains.difference = values.get<std::vector<double>>("difference");
+  chains.acceptance = values.get<std::vector<double>>("acceptance");
   return chains;
 }
 
@@ -50,8 +51,7 @@ AisRun::AisRun(Bridge& bridge, AisPlan plan, Starts starts, json parameters, fs:
     : bridge_(bridge),
       plan_(std::move(plan)),
       starts_(std::move(starts)),
-      // As they will come back from the checkpoint: paths need not be UTF-8.
-      parameters_(json::parse(parameters.dump(-1, ' ', false, json::error_handler_t::replace))),
+      parameters_(parse_json(json_text(parameters))),  // as they will come back: paths need not be UTF-8
       state_(std::move(state)) {
   const auto k = static_cast<size_t>(plan_.distributions());
   for (AisChains* chains : {&forward_, &reverse_}) chains->difference.resize(k), chains->acceptance.resize(k);
@@ -167,39 +167,34 @@ void AisRun::save() const {
   std::vector<io::NamedTensor> tensors;  // none between batches
   const Shape& s = batch_.x.shape();
   if (!batch_.seeds.empty()) tensors.push_back({"x", {s.n, s.c, s.h, s.w}, batch_.x.values()});
-  io::write_safetensors(state_, tensors, {{"parameters", parameters_.dump()}, {"state", head.dump()}});
+  io::write_checked_safetensors(state_, tensors,
+                                {{"parameters", json_text(parameters_)}, {"state", json_text(head)}});
 }
 
 void AisRun::resume() {
   const io::SafetensorsFile file(state_);
-  const auto text = [&](const char* key) {
+  const auto object = [&](const char* key) {
     const auto found = file.metadata().find(key);
     if (found == file.metadata().end()) fail_damaged(state_, fmt::format("no {}", key));
-    const json values = json::parse(found->second, nullptr, false);
-    if (!values.is_object()) fail_damaged(state_, fmt::format("its {}", key));
-    return values;
+    return JsonObject::parse(found->second, [&](const std::string& what) { fail_damaged(state_, what); });
   };
-  const json before = text("parameters");
+  const json before = object("parameters").values();
+  const JsonObject head = object("state"), batch = head.object("batch");
+  if (!io::checksum_is_right(file)) fail_damaged(state_, "its checksum is wrong");
   for (const auto& [key, value] : parameters_.items())
     if (before.value(key, json()) != value)
       fail("use the options it was started with, or another --out", "{}: {} is {} there, but {} here",
-           state_.string(), key, before.value(key, json()).dump(), value.dump());
-  const json head = text("state");
-  try {
-    head.at("eps").get_to(eps_);
-    forward_ = chains_from(head.at("forward"));
-    reverse_ = chains_from(head.at("reverse"));
-    const json& batch = head.at("batch");
-    batch_.direction =
-        batch.at("direction") == to_string(Direction::reverse) ? Direction::reverse : Direction::forward;
-    batch.at("seeds").get_to(batch_.seeds);
-    batch.at("done").get_to(batch_.done);
-    batch.at("log_weight").get_to(batch_.log_weight);
-    batch.at("accepted").get_to(batch_.accepted);
-    batch.at("start_energy").get_to(batch_.start_energy);
-  } catch (const json::exception& error) {
-    fail_damaged(state_, error.what());
-  }
+           state_.string(), key, json_text(before.value(key, json())), json_text(value));
+  eps_ = head.get<std::vector<double>>("eps");
+  forward_ = chains_from(head.object("forward"));
+  reverse_ = chains_from(head.object("reverse"));
+  batch_.direction =
+      batch.at("direction") == to_string(Direction::reverse) ? Direction::reverse : Direction::forward;
+  batch_.seeds = batch.get<std::vector<uint64_t>>("seeds");
+  batch_.done = batch.get<int64_t>("done");
+  batch_.log_weight = batch.get<std::vector<double>>("log_weight");
+  batch_.accepted = batch.get<std::vector<int64_t>>("accepted");
+  batch_.start_energy = batch.get<std::vector<double>>("start_energy");
   const size_t n = batch_.seeds.size(), k = static_cast<size_t>(plan_.distributions());
   const Shape shape = bridge_.images(static_cast<int64_t>(n));
   const auto* entry = file.find("x");

@@ -1,8 +1,7 @@
 #include "eval/sample_source.h"
 
-#include <nlohmann/json.hpp>
-
 #include "core/files.h"
+#include "core/json.h"
 
 namespace mdsm::eval {
 
@@ -14,7 +13,7 @@ SampleSource sample_source(const std::string& given) {
   if (!fs::is_regular_file(folder / "samples.npy", error)) return {given, ""};
   SampleSource found{(folder / "samples.npy").string(), ""};
   if (!fs::is_regular_file(folder / "samples.json", error)) return found;
-  const json values = json::parse(read_text(folder / "samples.json"), nullptr, false);
+  const json values = parse_json(read_text(folder / "samples.json"));
   if (!values.is_object() || !values.contains("summary") || !values["summary"].is_object()) return found;
   const json seeds = values["summary"].value("seeds", json());
   if (seeds.is_string()) found.seeds = seeds.get<std::string>();

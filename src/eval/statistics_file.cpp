@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/error.h"
 #include "eval/quality.h"
@@ -12,22 +13,24 @@
 namespace mdsm::eval {
 namespace {
 
-constexpr size_t kMaxEntry = size_t{1} << 31;
-constexpr int64_t kMaxDimensions = 16384;
+constexpr int64_t kMaxDimensions = 4096;
+constexpr size_t kMaxHeader = 1 << 17;  // of one array
 
-std::map<std::string, io::NpyDoubles> read_arrays(const fs::path& path) {
+// The arrays of these names that are there, none larger than this many values.
+std::map<std::string, io::NpyDoubles> read_arrays(const fs::path& path, const std::set<std::string>& names,
+                                                  int64_t largest) {
   const std::string name = path.string();
-  std::error_code error;
-  if (!fs::is_regular_file(path, error))
-    fail("check the path", "{}: {}", name, fs::exists(path, error) ? "not a plain file" : "no such file");
-  const auto wanted = [](const std::string& entry) {
-    return entry == "mu.npy" || entry == "sigma.npy" || entry == "n.npy" ? fs::path(entry).stem().string()
-                                                                         : "";
+  const auto wanted = [&](const std::string& entry) {
+    const fs::path file(entry);
+    return file.extension() == ".npy" && names.contains(file.stem().string()) && !file.has_parent_path()
+               ? file.stem().string()
+               : "";
   };
+  const size_t bytes = static_cast<size_t>(largest) * sizeof(double) + kMaxHeader;
   std::map<std::string, io::NpyDoubles> arrays;
-  for (const auto& [array, bytes] : io::read_archive(
-           path, {io::ArchiveFormat::zip, kMaxEntry, "use an .npz file with mu and sigma", wanted}))
-    arrays[array] = io::parse_npy(bytes, name + ": " + array);
+  for (const auto& [array, content] :
+       io::read_archive(path, {io::ArchiveFormat::zip, bytes, "use an .npz file with mu and sigma", wanted}))
+    arrays[array] = io::parse_npy(content, name + ": " + array);
   return arrays;
 }
 
@@ -50,13 +53,22 @@ void check_covariance(const std::vector<double>& sigma, int64_t d, const std::st
 
 FeatureStatistics read_statistics(const fs::path& path) {
   const std::string name = path.string();
-  auto arrays = read_arrays(path);
-  if (!arrays.contains("mu") || !arrays.contains("sigma"))
-    fail("save mu and sigma with numpy.savez", "{}: holds no {}", name,
-         arrays.contains("mu") ? "sigma" : "mu");
+  std::error_code error;
+  if (!fs::is_regular_file(path, error))
+    fail("check the path", "{}: {}", name, fs::exists(path, error) ? "not a plain file" : "no such file");
+  // mu first: it says how large sigma may be.
+  auto arrays = read_arrays(path, {"mu", "n"}, kMaxDimensions);
+  const auto missing = [&](const char* array) {
+    fail("save mu and sigma with numpy.savez", "{}: holds no {}", name, array);
+  };
+  if (!arrays.contains("mu")) missing("mu");
   const auto d = static_cast<int64_t>(arrays["mu"].values.size());
-  if (arrays["mu"].shape.size() != 1 || d < 1 || d > kMaxDimensions ||
-      arrays["sigma"].shape != std::vector<int64_t>{d, d})
+  if (arrays["mu"].shape.size() != 1 || d < 1 || d > kMaxDimensions)
+    fail(fmt::format("save mu (d) and sigma (d, d), with d at most {}", kMaxDimensions),
+         "{}: mu has the shape ({})", name, fmt::join(arrays["mu"].shape, ", "));
+  arrays.merge(read_arrays(path, {"sigma"}, d * d));
+  if (!arrays.contains("sigma")) missing("sigma");
+  if (arrays["sigma"].shape != std::vector<int64_t>{d, d})
     fail("save mu (d) and sigma (d, d)", "{}: mu has the shape ({}), sigma ({})", name,
          fmt::join(arrays["mu"].shape, ", "), fmt::join(arrays["sigma"].shape, ", "));
   for (const char* which : {"mu", "sigma"})
@@ -72,6 +84,9 @@ FeatureStatistics read_statistics(const fs::path& path) {
 
 void write_statistics(const fs::path& path, const FeatureStatistics& statistics) {
   const int64_t d = statistics.dimensions();
+  if (d > kMaxDimensions)
+    fail(fmt::format("use features of at most {} dimensions", kMaxDimensions),
+         "{}: features of {} dimensions are too many", path.string(), d);
   const double n[] = {static_cast<double>(statistics.n)};
   AtomicFile file(path);
   io::ZipWriter zip(file);

@@ -10,10 +10,13 @@
 namespace mdsm::image {
 
 constexpr int64_t kMaxSide = 32768;
-constexpr int64_t kMaxImageBytes = int64_t{1} << 30;
+constexpr int64_t kMaxImageBytes = int64_t{1} << 30;  // of what is written
+constexpr int64_t kMaxPixelsRead = int64_t{1} << 26;  // a few bytes can claim, and even be, more
 
 // Refuses sizes that no data set has and that only a damaged or hostile header claims.
 void check_image_size(int64_t width, int64_t height, int64_t channels, const std::string& name);
+// The same of a file that is to be read, before memory is asked for.
+void check_read_size(int64_t width, int64_t height, const std::string& name);
 
 Image decode_png(std::span<const std::byte> file, const std::string& name);
 Image decode_jpeg(std::span<const std::byte> file, const std::string& name);

@@ -18,7 +18,14 @@ bool starts_with(std::span<const std::byte> file, std::string_view signature) {
 void check_image_size(int64_t width, int64_t height, int64_t channels, const std::string& name) {
   if (width < 1 || height < 1) fail("use another file", "{}: an image of {}x{} pixels", name, width, height);
   if (width > kMaxSide || height > kMaxSide || width * height * channels > kMaxImageBytes)
-    fail(fmt::format("at most {} pixels a side and 1 GiB are read", kMaxSide),
+    fail(fmt::format("at most {} pixels a side and 1 GiB are written", kMaxSide),
+         "{}: {}x{} pixels are too many", name, width, height);
+}
+
+void check_read_size(int64_t width, int64_t height, const std::string& name) {
+  if (width < 1 || height < 1) fail("use another file", "{}: an image of {}x{} pixels", name, width, height);
+  if (width > kMaxSide || height > kMaxSide || width * height > kMaxPixelsRead)
+    fail(fmt::format("at most {} pixels a side and {} in all are read", kMaxSide, kMaxPixelsRead),
          "{}: {}x{} pixels are too many", name, width, height);
 }
 

@@ -1,5 +1,6 @@
 // JPEG through libjpeg, whose error handler leaves by longjmp: the functions that call setjmp own nothing
 // with a destructor. Grey files stay grey, others become RGB; EXIF orientation is not applied.
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 //
@@ -12,7 +13,9 @@
 namespace mdsm::image {
 namespace {
 
-constexpr int kMaxScans = 500;  // a hostile progressive file can hold so many that it takes hours
+// A hostile progressive file can hold so many scans that it takes hours.
+constexpr int64_t kMaxScans = 500, kFewestScans = 32, kPixelScans = int64_t{1} << 31;
+constexpr long kMaxMemory = 256L << 20;  // of libjpeg itself: a progressive file's coefficients
 
 struct JpegState {
   jpeg_error_mgr errors{};
@@ -50,9 +53,12 @@ void on_message(j_common_ptr common, int level) {
 void on_output(j_common_ptr) {}
 
 void on_progress(j_common_ptr common) {
-  if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number <= kMaxScans) return;
+  const auto* decoder = reinterpret_cast<j_decompress_ptr>(common);
+  const int64_t pixels = int64_t{decoder->image_width} * decoder->image_height;
+  const int64_t scans = std::clamp(kPixelScans / std::max<int64_t>(pixels, 1), kFewestScans, kMaxScans);
+  if (decoder->input_scan_number <= scans) return;
   JpegState& state = state_of(common);
-  std::snprintf(state.problem, sizeof state.problem, "more than %d scans", kMaxScans);
+  std::snprintf(state.problem, sizeof state.problem, "more than %d scans", static_cast<int>(scans));
   longjmp(state.jump, 1);
 }
 
@@ -60,6 +66,7 @@ bool read_header(JpegState& state, std::span<const std::byte> file) {
   if (setjmp(state.jump)) return false;
   jpeg_create_decompress(&state.decoder);
   state.decoder.progress = &state.progress;
+  state.decoder.mem->max_memory_to_use = kMaxMemory;
   jpeg_mem_src(&state.decoder, reinterpret_cast<const unsigned char*>(file.data()), file.size());
   jpeg_read_header(&state.decoder, TRUE);
   state.decoder.out_color_space = state.decoder.jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
@@ -97,7 +104,7 @@ Image decode_jpeg(std::span<const std::byte> file, const std::string& name) {
     fail("convert it to RGB", "{}: a CMYK JPEG file, which is not read", name);
   const int64_t width = state.decoder.image_width, height = state.decoder.image_height;
   const int64_t channels = state.decoder.out_color_space == JCS_GRAYSCALE ? 1 : 3;
-  check_image_size(width, height, channels, name);
+  check_read_size(width, height, name);
   state.pixels.resize(static_cast<size_t>(width * height * channels));
   check(read_pixels(state));
   return {width, height, channels, std::move(state.pixels)};

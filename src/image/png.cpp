@@ -23,6 +23,7 @@ struct PngState {
   std::vector<png_bytep> rows;
   std::vector<uint8_t> pixels;
   png_uint_32 width = 0, height = 0;
+  int64_t bits = 0;  // of a pixel in the file
   int channels = 0;  // as decoded: 1 grey, 2 grey + alpha, 3 RGB, 4 RGB + alpha
 };
 
@@ -52,6 +53,29 @@ void write_output(png_structp png, png_bytep data, size_t bytes) {
   if (!stored) png_error(png, "out of memory");
 }
 
+uint32_t big_endian(const std::byte* at) {
+  return uint32_t(at[0]) << 24 | uint32_t(at[1]) << 16 | uint32_t(at[2]) << 8 | uint32_t(at[3]);
+}
+
+// What of the file says anything about pixels: critical chunks and tRNS. libpng keeps the others, and
+// believes the lengths they claim.
+std::vector<std::byte> pixel_chunks(std::span<const std::byte> file, const std::string& name) {
+  constexpr size_t kSignature = 8, kAround = 12;  // length, type and checksum of a chunk
+  std::vector<std::byte> kept(file.begin(), file.begin() + kSignature);
+  for (size_t at = kSignature; file.size() - at >= kAround;) {
+    const size_t length = big_endian(file.data() + at), whole = kAround + length;
+    if (whole > file.size() - at) break;
+    const std::string_view type(reinterpret_cast<const char*>(file.data()) + at + 4, 4);
+    const bool critical = (type[0] & 0x20) == 0;
+    if (critical || type == "tRNS")
+      kept.insert(kept.end(), file.begin() + static_cast<std::ptrdiff_t>(at),
+                  file.begin() + static_cast<std::ptrdiff_t>(at + whole));
+    if (type == "IEND") return kept;
+    at += whole;
+  }
+  fail("use another copy of the file", "{}: damaged PNG file: the file ends too early", name);
+}
+
 // Everything to 8 bits: palettes to RGB, transparency to an alpha channel, 16 bits rounded.
 bool read_header(PngState& state) {
   if (setjmp(png_jmpbuf(state.png))) return false;
@@ -60,6 +84,7 @@ bool read_header(PngState& state) {
   png_read_info(state.png, state.info);
   state.width = png_get_image_width(state.png, state.info);
   state.height = png_get_image_height(state.png, state.info);
+  state.bits = int64_t{png_get_bit_depth(state.png, state.info)} * png_get_channels(state.png, state.info);
   png_set_expand(state.png);
   png_set_scale_16(state.png);
   png_set_interlace_handling(state.png);
@@ -75,17 +100,20 @@ bool read_pixels(PngState& state) {
   return true;
 }
 
-// Alpha is composited on black, the value that padding has.
+// Alpha is composited on black, the value that padding has; in place, as a pixel only becomes shorter.
 Image without_alpha(PngState& state) {
   const bool alpha = state.channels == 2 || state.channels == 4;
   const int64_t colours = alpha ? state.channels - 1 : state.channels;
-  if (!alpha) return {state.width, state.height, colours, std::move(state.pixels)};
-  Image image = make_image(state.width, state.height, colours);
-  const uint8_t* from = state.pixels.data();
-  for (size_t i = 0; i < image.pixels.size(); i += static_cast<size_t>(colours), from += state.channels)
-    for (int64_t c = 0; c < colours; ++c)
-      image.pixels[i + static_cast<size_t>(c)] = static_cast<uint8_t>((from[c] * from[colours] + 127) / 255);
-  return image;
+  if (alpha) {
+    const uint8_t* from = state.pixels.data();
+    uint8_t* to = state.pixels.data();
+    for (size_t i = 0; i < size_t{state.width} * state.height; ++i, from += state.channels) {
+      const int opacity = from[colours];
+      for (int64_t c = 0; c < colours; ++c) *to++ = static_cast<uint8_t>((from[c] * opacity + 127) / 255);
+    }
+    state.pixels.resize(static_cast<size_t>(to - state.pixels.data()));
+  }
+  return {state.width, state.height, colours, std::move(state.pixels)};
 }
 
 struct ReadGuard {
@@ -132,8 +160,9 @@ std::vector<png_text> text_chunks(const std::map<std::string, std::string>& text
 }  // namespace
 
 Image decode_png(std::span<const std::byte> file, const std::string& name) {
+  const std::vector<std::byte> chunks = pixel_chunks(file, name);
   PngState state;
-  state.input = file;
+  state.input = chunks;
   const ReadGuard guard{state};
   state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
   if (state.png) state.info = png_create_info_struct(state.png);
@@ -142,7 +171,12 @@ Image decode_png(std::span<const std::byte> file, const std::string& name) {
     if (!good) fail("use another copy of the file", "{}: damaged PNG file: {}", name, state.problem);
   };
   check(read_header(state));
-  check_image_size(state.width, state.height, state.channels, name);
+  check_read_size(state.width, state.height, name);
+  constexpr int64_t kMaxDeflateRatio = 1100;  // deflate cannot do better than 1032 to 1
+  if (int64_t{state.width} * state.height * state.bits / 8 >
+      static_cast<int64_t>(file.size()) * kMaxDeflateRatio)
+    fail("use another copy of the file", "{}: damaged PNG file: {} bytes cannot hold {}x{} pixels", name,
+         file.size(), state.width, state.height);
   const size_t row_bytes = size_t{state.width} * static_cast<size_t>(state.channels);
   state.pixels.resize(row_bytes * state.height);
   for (size_t y = 0; y < state.height; ++y) state.rows.push_back(state.pixels.data() + y * row_bytes);

@@ -11,7 +11,7 @@
 
 namespace mdsm::io {
 
-enum class ArchiveFormat { tar, zip };  // tar: with any compression around it
+enum class ArchiveFormat { tar, zip };  // tar: plain, or compressed once with gzip, bzip2, xz or zstd
 
 struct ArchiveEntries {
   ArchiveFormat format = ArchiveFormat::tar;

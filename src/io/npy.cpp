@@ -231,16 +231,24 @@ void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::spa
 }
 
 NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name) {
-  std::istringstream in(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
+  const auto start = file.first(std::min<size_t>(file.size(), kMaxHeader + 16));
+  std::istringstream in(std::string(reinterpret_cast<const char*>(start.data()), start.size()));
   const std::string text = read_header_text(in, name);
   const Header header = HeaderParser(text, name).parse();
+  const auto begin = static_cast<size_t>(in.tellg());
   const auto read_as = [&](auto kind) {
     using T = decltype(kind);
     check_order(header, name);
-    const size_t count =
-        checked_count(header, sizeof(T), file.size() - static_cast<uint64_t>(in.tellg()), name);
-    const auto values = read_values<T>(in, count, name);
-    return NpyDoubles{header.shape, {values.begin(), values.end()}};
+    NpyDoubles array{header.shape, {}};
+    array.values.resize(checked_count(header, sizeof(T), file.size() - begin, name));
+    const std::byte* at = file.data() + begin;
+    for (double& value : array.values) {
+      T stored;
+      std::memcpy(&stored, at, sizeof stored);
+      value = static_cast<double>(stored);
+      at += sizeof stored;
+    }
+    return array;
   };
   const std::string& type = header.descr;
   if (type == "<f8") return read_as(double{});

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "io/element.h"
 
 namespace mdsm::io {
@@ -16,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t kHeaderLimit = 100'000'000;  // the format's own limit
+constexpr size_t kMaxRank = 64;                 // of a tensor
 constexpr const char* kDamaged = "the file is damaged or no safetensors file";
 
 std::optional<ElementType> element_type(const std::string& dtype) {
@@ -26,20 +26,14 @@ std::optional<ElementType> element_type(const std::string& dtype) {
   return std::nullopt;
 }
 
-// A JSON object silently keeps the last of two equal keys, so they are watched for while parsing.
-json parse_header(const std::string& text, const std::string& where) {
-  std::vector<std::set<std::string>> keys;
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > 8) fail(kDamaged, "{}: the header is nested too deeply", where);
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      fail(kDamaged, "{}: the header names '{}' twice", where, parsed.get<std::string>());
-    return true;
-  };
-  json header = json::parse(text, watch, false);
-  if (!header.is_object()) fail(kDamaged, "{}: the header is not a JSON object", where);
-  return header;
+json parse_header(std::string_view text, const std::string& where) {
+  try {
+    json header = parse_strict_json(text, kMaxRank);
+    if (!header.is_object()) fail(kDamaged, "{}: the header is not a JSON object", where);
+    return header;
+  } catch (const JsonError& error) {
+    fail(kDamaged, "{}: the header {}", where, error.what());
+  }
 }
 
 std::vector<uint64_t> unsigned_list(const json& entry, const char* key, const std::string& where) {
@@ -48,9 +42,9 @@ std::vector<uint64_t> unsigned_list(const json& entry, const char* key, const st
   std::vector<uint64_t> values;
   for (const json& value : *list) {
     // Beyond 2^62 nothing fits a file; refusing it here keeps the sums below from overflowing.
-    if (!value.is_number_unsigned() || value.get<uint64_t>() > (uint64_t{1} << 62))
-      fail(kDamaged, "{}: '{}' holds {}, not a size", where, key, value.dump());
-    values.push_back(value.get<uint64_t>());
+    if (!value.is_number_unsigned() || json_value<uint64_t>(value) > (uint64_t{1} << 62))
+      fail(kDamaged, "{}: '{}' holds {}, not a size", where, key, json_text(value));
+    values.push_back(json_value<uint64_t>(value));
   }
   return values;
 }
@@ -173,7 +167,7 @@ SafetensorsFile::SafetensorsFile(const fs::path& path) : path_(path), bytes_(rea
          length, bytes_.size() - sizeof length);
   data_begin_ = sizeof length + length;
   const json header =
-      parse_header(std::string(reinterpret_cast<const char*>(bytes_.data()) + sizeof length, length), where);
+      parse_header({reinterpret_cast<const char*>(bytes_.data()) + sizeof length, length}, where);
   for (const auto& [name, value] : header.items()) {
     if (name == "__metadata__")
       metadata_ = parse_metadata(value, where);

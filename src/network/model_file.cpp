@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "network/bundled.h"
 
 namespace mdsm::network {
@@ -15,12 +16,13 @@ constexpr const char* kFormat = "mdsm";
 
 // Text goes in as it is, unless reading it back would take it for JSON.
 std::string metadata_text(const json& value) {
-  if (value.is_string() && !json::accept(value.get<std::string>())) return value.get<std::string>();
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (value.is_string() && parse_json(value.get<std::string>()).is_discarded())
+    return value.get<std::string>();
+  return json_text(value);
 }
 
 json metadata_value(const std::string& text) {
-  json value = json::parse(text, nullptr, false);
+  json value = parse_json(text);
   return value.is_discarded() ? json(text) : value;
 }
 
@@ -51,8 +53,7 @@ Spec read_spec(const io::SafetensorsFile& file, const std::string& where) {
   if (format == metadata.end() || format->second != kFormat || spec == metadata.end())
     fail("use a file written by mdsm train or mdsm import", "{}: a safetensors file, but not an mdsm model",
          where);
-  const json values = json::parse(spec->second, nullptr, false);
-  return spec_from_json(values, where);
+  return spec_from_json(parse_json(spec->second), where);
 }
 
 void check_names(const io::SafetensorsFile& file, const std::vector<ParameterInfo>& layout,
@@ -79,7 +80,7 @@ void save_model(const fs::path& path, const Parameters& parameters, const json& 
   std::map<std::string, std::string> metadata;
   for (const auto& [key, value] : info.items()) metadata[key] = metadata_text(value);
   metadata["format"] = kFormat;
-  metadata["spec"] = to_json(parameters.spec()).dump();
+  metadata["spec"] = json_text(to_json(parameters.spec()));
   std::vector<io::NamedTensor> tensors;
   for (const ParameterInfo& one : parameters.layout())
     tensors.push_back({one.name, one.shape, parameters.at(one)});

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "network/graph.h"
 #include "network/layers.h"
 
@@ -62,7 +62,7 @@ void validate(const Spec& spec) {
   if (spec.channels < 1 || spec.channels > 1024)
     fail_usage("use 1 to 1024", "{} image channels are not supported", spec.channels);
   spec.network == Network::unet ? validate_unet(spec) : validate_paper(spec);
-  if (!(spec.sigma0 > 0) || spec.sigma0 > 100)
+  if (!(spec.sigma0 >= 1e-6) || spec.sigma0 > 100)  // its fourth power must not vanish
     fail_usage("use a value such as 0.1", "sigma0 {} is not supported", spec.sigma0);
   if (!(spec.bowl >= 0) || spec.bowl > 1)
     fail_usage("use a value from 0 (the paper) to 1", "bowl {} is not supported", spec.bowl);
@@ -104,24 +104,22 @@ json to_json(const Spec& spec) {
 Spec spec_from_json(const json& values, const std::string& where) {
   Spec spec;
   try {
-    spec.network = from_name<Network>(values.at("network").get<std::string>(), "network");
-    spec.width = values.at("width").get<int64_t>();
-    spec.channels = values.at("channels").get<int64_t>();
-    spec.size = values.at("size").get<int64_t>();
-    spec.head = from_name<Head>(values.at("head").get<std::string>(), "head");
-    spec.sigma0 = values.at("sigma0").get<double>();
-    spec.bowl = values.value("bowl", 0.0);  // older files have none
+    const JsonObject from(values, [](const std::string& what) { fail("", "{}", what); });
+    spec.network = from_name<Network>(from.get<std::string>("network"), "network");
+    spec.width = from.get<int64_t>("width");
+    spec.channels = from.get<int64_t>("channels");
+    spec.size = from.get<int64_t>("size");
+    spec.head = from_name<Head>(from.get<std::string>("head"), "head");
+    spec.sigma0 = from.get<double>("sigma0");
+    spec.bowl = from.get_or("bowl", 0.0);  // older files have none
     if (spec.network == Network::unet) {
-      spec.levels = values.at("levels").get<int64_t>();
-      spec.blocks = values.at("blocks").get<int64_t>();
-      spec.activation = from_name<Activation>(values.at("activation").get<std::string>(), "activation");
-      spec.rows = values.value("rows", int64_t{0});
-      spec.columns = values.value("columns", int64_t{0});
+      spec.levels = from.get<int64_t>("levels");
+      spec.blocks = from.get<int64_t>("blocks");
+      spec.activation = from_name<Activation>(from.get<std::string>("activation"), "activation");
+      spec.rows = from.get_or("rows", int64_t{0});
+      spec.columns = from.get_or("columns", int64_t{0});
     }
     validate(spec);
-  } catch (const json::exception& error) {
-    fail("the file is damaged or was written by another program", "{}: bad network spec: {}", where,
-         error.what());
   } catch (const Error& error) {
     fail("the file is damaged or was written by another program", "{}: bad network spec: {}", where,
          error.message());

@@ -1,5 +1,6 @@
-// A set on the disk is STEM.npy with the images, STEM-trace.npy and STEM-draws.npy where there are any, and
-// STEM.json with the rest. The JSON file comes last: a set without one was never finished and is not read.
+// A whole set on the disk is STEM.npy with the images, STEM-trace.npy and STEM-draws.npy where there are any,
+// and STEM.json with the rest, which comes last: without one the set is not read. A part is one safetensors
+// file, so that images and seeds always belong together.
 #include "report/sample_store.h"
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <unordered_map>
 
 #include "core/error.h"
+#include "core/json.h"
+#include "io/checked_safetensors.h"
 #include "io/npy.h"
 
 namespace mdsm::report {
@@ -15,6 +18,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kSamples = "samples";
+constexpr int64_t kMaxExtent = 1 << 20;         // channels, rows or columns of an image
+constexpr const char* kHoldsAll = "holds_all";  // of run.json: the parts have everything, also the whole set
 
 fs::path with_end(const fs::path& stem, const char* end) { return fs::path(stem) += end; }
 
@@ -22,10 +27,8 @@ fs::path with_end(const fs::path& stem, const char* end) { return fs::path(stem)
   fail("remove the folder, or use --force to start again", "{}: damaged: {}", path.string(), what);
 }
 
-json read_json(const fs::path& path) {
-  json values = json::parse(read_text(path), nullptr, false);
-  if (!values.is_object()) fail_damaged(path, "not a JSON object");
-  return values;
+JsonObject object_in(std::string_view text, const fs::path& path) {
+  return JsonObject::parse(text, [path](const std::string& what) { fail_damaged(path, what); });
 }
 
 std::vector<float> read_floats(const fs::path& path, const std::vector<int64_t>& shape) {
@@ -35,74 +38,105 @@ std::vector<float> read_floats(const fs::path& path, const std::vector<int64_t>&
   return std::move(*values);
 }
 
-// JSON has no word for "not a number"; null stands for it.
-std::vector<float> floats(const json& list) {
-  std::vector<float> values;
-  for (const json& value : list)
-    values.push_back(value.is_null() ? std::numeric_limits<float>::quiet_NaN() : value.get<float>());
-  return values;
+std::vector<float> both_traces(const SampleSet& set) {
+  std::vector<float> both = set.energy_trace;
+  both.insert(both.end(), set.sigma_trace.begin(), set.sigma_trace.end());
+  return both;
 }
 
-void save_set(const fs::path& stem, const SampleSet& set, const json& more) {
+// All of a set but its arrays.
+json lists_of(const SampleSet& set) {
   const Shape& s = set.x.shape();
-  io::write_npy(with_end(stem, ".npy"), {s.n, s.c, s.h, s.w}, set.x.values());
-  if (set.points > 0) {
-    std::vector<float> both = set.energy_trace;
-    both.insert(both.end(), set.sigma_trace.begin(), set.sigma_trace.end());
-    io::write_npy(with_end(stem, "-trace.npy"), {2, s.n, set.points}, both);
-  }
-  if (set.draw_count > 0) io::write_npy(with_end(stem, "-draws.npy"), {s.n, set.draw_count}, set.draws);
-  json values = more;
-  values["shape"] = {s.c, s.h, s.w};
-  values["seeds"] = set.seeds;
-  values["energy"] = set.energy;
-  values["sigma"] = set.sigma;
-  values["evaluations"] = set.evaluations;
-  values["acceptance"] = set.acceptance;
-  values["step_size"] = set.step_size;
-  values["trace_steps"] = set.trace_steps;
-  values["trace_temperature"] = set.trace_temperature;
-  values["draws"] = set.draw_count;
-  write_file(with_end(stem, ".json"), values.dump(1) + "\n");
+  return {{"shape", {s.c, s.h, s.w}},
+          {"seeds", set.seeds},
+          {"energy", set.energy},
+          {"sigma", set.sigma},
+          {"evaluations", set.evaluations},
+          {"acceptance", set.acceptance},
+          {"step_size", set.step_size},
+          {"trace_steps", set.trace_steps},
+          {"trace_temperature", set.trace_temperature},
+          {"draws", set.draw_count}};
 }
 
-SampleSet load_set(const fs::path& stem) {
-  const fs::path path = with_end(stem, ".json");
-  const json values = read_json(path);
+// The array of a name ("", "-trace", "-draws"), which must have this shape.
+using ReadArray = std::function<std::vector<float>(const char* name, const std::vector<int64_t>& shape)>;
+
+SampleSet set_from(const JsonObject& values, const ReadArray& read, const fs::path& path) {
   SampleSet set;
-  try {
-    set.seeds = values.at("seeds").get<std::vector<uint64_t>>();
-    set.energy = floats(values.at("energy"));
-    set.sigma = floats(values.at("sigma"));
-    set.evaluations = values.at("evaluations").get<std::vector<int64_t>>();
-    set.acceptance = floats(values.at("acceptance"));
-    set.step_size = floats(values.at("step_size"));
-    set.trace_steps = values.at("trace_steps").get<std::vector<int64_t>>();
-    set.trace_temperature = values.at("trace_temperature").get<std::vector<double>>();
-    set.points = static_cast<int64_t>(set.trace_steps.size());
-    set.draw_count = values.at("draws").get<int64_t>();
-    const auto shape = values.at("shape").get<std::vector<int64_t>>();
-    const auto n = static_cast<int64_t>(set.seeds.size());
-    if (shape.size() != 3) fail_damaged(path, "its shape");
-    const std::vector<float> x = read_floats(with_end(stem, ".npy"), {n, shape[0], shape[1], shape[2]});
-    set.x = Tensor({n, shape[0], shape[1], shape[2]});
-    std::ranges::copy(x, set.x.values().begin());
-    if (set.points > 0) {
-      const std::vector<float> both = read_floats(with_end(stem, "-trace.npy"), {2, n, set.points});
-      const auto half = static_cast<int64_t>(both.size() / 2);
-      set.energy_trace.assign(both.begin(), both.begin() + half);
-      set.sigma_trace.assign(both.begin() + half, both.end());
-    }
-    if (set.draw_count > 0) set.draws = read_floats(with_end(stem, "-draws.npy"), {n, set.draw_count});
-  } catch (const json::exception& error) {
-    fail_damaged(path, error.what());
-  }
+  set.seeds = values.get<std::vector<uint64_t>>("seeds");
+  set.energy = values.floats_or_nan("energy");
+  set.sigma = values.floats_or_nan("sigma");
+  set.evaluations = values.get<std::vector<int64_t>>("evaluations");
+  set.acceptance = values.floats_or_nan("acceptance");
+  set.step_size = values.floats_or_nan("step_size");
+  set.trace_steps = values.get<std::vector<int64_t>>("trace_steps");
+  set.trace_temperature = values.get<std::vector<double>>("trace_temperature");
+  set.points = static_cast<int64_t>(set.trace_steps.size());
+  set.draw_count = values.get<int64_t>("draws");
+  const auto shape = values.get<std::vector<int64_t>>("shape");
+  const auto n = static_cast<int64_t>(set.seeds.size());
   for (const size_t size : {set.energy.size(), set.sigma.size(), set.evaluations.size()})
     if (size != set.seeds.size()) fail_damaged(path, "lists of unequal length");
   if (set.trace_temperature.size() != set.trace_steps.size()) fail_damaged(path, "lists of unequal length");
   for (const size_t size : {set.acceptance.size(), set.step_size.size()})
     if (size != 0 && size != set.seeds.size()) fail_damaged(path, "lists of unequal length");
+  const auto sensible = [](int64_t extent) { return extent >= 1 && extent <= kMaxExtent; };
+  if (n == 0 || shape.size() != 3 || !std::ranges::all_of(shape, sensible)) fail_damaged(path, "its shape");
+  const std::vector<float> x = read("", {n, shape[0], shape[1], shape[2]});
+  set.x = Tensor({n, shape[0], shape[1], shape[2]});  // as large as what was read
+  std::ranges::copy(x, set.x.values().begin());
+  if (set.points > 0) {
+    const std::vector<float> both = read("-trace", {2, n, set.points});
+    const auto half = static_cast<int64_t>(both.size() / 2);
+    set.energy_trace.assign(both.begin(), both.begin() + half);
+    set.sigma_trace.assign(both.begin() + half, both.end());
+  }
+  if (set.draw_count != 0) set.draws = read("-draws", {n, set.draw_count});
   return set;
+}
+
+void save_whole(const fs::path& stem, const SampleSet& set, const json& more) {
+  const Shape& s = set.x.shape();
+  io::write_npy(with_end(stem, ".npy"), {s.n, s.c, s.h, s.w}, set.x.values());
+  if (set.points > 0) io::write_npy(with_end(stem, "-trace.npy"), {2, s.n, set.points}, both_traces(set));
+  if (set.draw_count > 0) io::write_npy(with_end(stem, "-draws.npy"), {s.n, set.draw_count}, set.draws);
+  json values = more;
+  values.update(lists_of(set));
+  write_file(with_end(stem, ".json"), json_text(values, 1) + "\n");
+}
+
+SampleSet load_whole(const fs::path& stem) {
+  const fs::path path = with_end(stem, ".json");
+  const auto read = [&](const char* name, const std::vector<int64_t>& shape) {
+    return read_floats(with_end(with_end(stem, name), ".npy"), shape);
+  };
+  return set_from(object_in(read_text(path), path), read, path);
+}
+
+constexpr const char* kLists = "samples";  // the lists of a part, in its metadata
+
+void save_part(const fs::path& path, const SampleSet& set) {
+  const Shape& s = set.x.shape();
+  const std::vector<float> traces = both_traces(set);
+  std::vector<io::NamedTensor> tensors = {{"x", {s.n, s.c, s.h, s.w}, set.x.values()}};
+  if (set.points > 0) tensors.push_back({"x-trace", {2, s.n, set.points}, traces});
+  if (set.draw_count > 0) tensors.push_back({"x-draws", {s.n, set.draw_count}, set.draws});
+  io::write_checked_safetensors(path, tensors, {{kLists, json_text(lists_of(set))}});
+}
+
+SampleSet load_part(const fs::path& path) {
+  const io::SafetensorsFile file(path);
+  const auto lists = file.metadata().find(kLists);
+  if (lists == file.metadata().end()) fail_damaged(path, "no list of its samples");
+  if (!io::checksum_is_right(file)) fail_damaged(path, "its checksum is wrong");
+  const auto read = [&](const char* name, const std::vector<int64_t>& shape) {
+    const auto* entry = file.find(std::string("x") + name);
+    if (!entry || entry->shape != shape || entry->dtype != "F32")
+      fail_damaged(path, "not the arrays that were written");
+    return file.read(*entry);
+  };
+  return set_from(object_in(lists->second, path), read, path);
 }
 
 struct Place {
@@ -156,29 +190,42 @@ SampleSet selected(std::span<const SampleSet> sets, std::span<const uint64_t> se
 }
 
 SampleStore::SampleStore(fs::path folder, json parameters, bool resume, bool force)
-    : folder_(std::move(folder)), parameters_(std::move(parameters)), force_(force) {
+    : folder_(std::move(folder)), parameters_(parse_json(json_text(parameters))) {  // as they will come back
   std::error_code error;
-  if (fs::exists(folder_, error) && !fs::is_directory(folder_, error))
-    fail("name a folder", "{}: is a file", folder_.string());
-  const bool there = fs::exists(folder_ / "samples.json", error) || fs::exists(parts() / "run.json", error);
-  if (!there || force) return;
+  if (!fs::exists(folder_, error)) return;
+  if (!fs::is_directory(folder_, error)) fail("name a folder", "{}: is a file", folder_.string());
+  lock();
+  if (force || !holds_samples()) return;
   if (!resume)
     fail("add --resume to go on with them, --force to replace them, or choose another --out",
          "{}: holds samples already", folder_.string());
   read_existing();
 }
 
+fs::path SampleStore::part(size_t number) const { return parts() / fmt::format("{:06}.safetensors", number); }
+
+void SampleStore::lock() {
+  lock_ = FolderLock(folder_, "drawing samples");
+  for (const char* below : {"parts", "images"}) remove_temporary_files(folder_ / below);
+}
+
+bool SampleStore::holds_samples() const {
+  std::error_code error;
+  return fs::exists(folder_ / "samples.json", error) || fs::exists(parts() / "run.json", error);
+}
+
 json SampleStore::parameters_in(const fs::path& path) const {
-  json found = read_json(path).value("parameters", json::object());
-  if (!found.is_object()) fail_damaged(path, "no parameters");
-  return found;
+  const JsonObject file = object_in(read_text(path), path);
+  if (!file.has("parameters")) return json::object();  // which will differ
+  if (!file.at("parameters").is_object()) fail_damaged(path, "no parameters");
+  return file.at("parameters");
 }
 
 void SampleStore::check_parameters(const json& found) const {
   for (const auto& [key, value] : parameters_.items())
     if (found.value(key, json()) != value)
       fail("use the options it was started with, or another --out", "{}: {} is {} there, but {} here",
-           folder_.string(), key, found.value(key, json()).dump(), value.dump());
+           folder_.string(), key, json_text(found.value(key, json())), json_text(value));
 }
 
 void SampleStore::keep(SampleSet set) {
@@ -194,23 +241,37 @@ void SampleStore::keep(SampleSet set) {
 }
 
 // The parts belong to the last call. Where they are of other parameters than the whole set, that call was to
-// replace it (--force) and did not come to its end.
+// replace it (--force) and did not come to its end. Where they hold all, the whole set may be half replaced.
 void SampleStore::read_existing() {
   std::error_code error;
   const fs::path whole = folder_ / "samples.json", run = parts() / "run.json";
   const bool has_whole = fs::exists(whole, error), has_parts = fs::exists(run, error);
   const json current = parameters_in(has_parts ? run : whole);
   check_parameters(current);
-  if (has_whole && parameters_in(whole) == current) keep(load_set(folder_ / kSamples));
-  if (!has_parts) return;
-  std::vector<fs::path> stems;
+  const bool in_parts = has_parts && object_in(read_text(run), run).has(kHoldsAll);
+  if (!in_parts && has_whole && parameters_in(whole) == current) {
+    keep(load_whole(folder_ / kSamples));
+    whole_read_ = true;
+  }
+  if (has_parts) read_parts();
+}
+
+// Parts of earlier versions are sets of several files.
+void SampleStore::read_parts() {
+  std::vector<fs::path> files;
+  std::error_code error;
   for (const auto& entry : fs::directory_iterator(parts(), error))
-    if (entry.path().extension() == ".json" && entry.path().filename() != "run.json")
-      stems.push_back(fs::path(entry.path()).replace_extension());
-  std::ranges::sort(stems);
+    if (const fs::path& path = entry.path();
+        path.extension() == ".safetensors" || (path.extension() == ".json" && path.filename() != "run.json"))
+      files.push_back(path);
+  if (error) fail("check its permissions", "{}: cannot be listed: {}", parts().string(), error.message());
+  std::ranges::sort(files);
   // A kill between writing the whole and removing the parts leaves samples in both; they are equal.
-  for (const fs::path& stem : stems) keep(load_set(stem));
-  next_part_ = stems.size();
+  for (const fs::path& file : files)
+    keep(file.extension() == ".json" ? load_whole(fs::path(file).replace_extension()) : load_part(file));
+  next_part_ = files.size();
+  while (fs::exists(part(next_part_), error)) ++next_part_;
+  parts_read_ = true;
 }
 
 std::vector<uint64_t> SampleStore::missing(std::span<const uint64_t> seeds) const {
@@ -222,25 +283,37 @@ std::vector<uint64_t> SampleStore::missing(std::span<const uint64_t> seeds) cons
 
 void SampleStore::begin() {
   std::error_code error;
-  made_ = fs::exists(folder_, error) ? Made::parts : Made::folder;
-  make_folder(folder_);
-  if (force_) fs::remove_all(parts(), error);
-  if (fs::exists(parts(), error)) made_ = Made::nothing;
+  if (!lock_) {
+    made_ = Made::folder;
+    make_folder(folder_);
+    lock();
+    if (holds_samples())
+      fail("start it again", "{}: another process has written samples there meanwhile", folder_.string());
+  } else if (!parts_read_) {
+    made_ = Made::parts;
+  }
+  if (!parts_read_) {  // what lies there is of no call that is gone on with
+    fs::remove(parts() / "run.json", error);
+    fs::remove_all(parts(), error);
+  }
   make_folder(parts());
-  write_file(parts() / "run.json", json{{"parameters", parameters_}}.dump(1) + "\n");
+  if (whole_read_) save_part(part(next_part_++), sets_.front());
+  write_file(parts() / "run.json", json_text({{"parameters", parameters_}, {kHoldsAll, true}}, 1) + "\n");
 }
 
 // A run that failed before its first batch leaves nothing behind.
 SampleStore::~SampleStore() {
-  if (made_ == Made::nothing || next_part_ > 0) return;
+  if (made_ == Made::nothing) return;
   std::error_code error;
   fs::remove_all(parts(), error);
+  lock_.release();
   if (made_ == Made::folder) fs::remove(folder_, error);  // only if it is empty
 }
 
-void SampleStore::add(SampleSet part) {
-  save_set(parts() / fmt::format("{:06}", next_part_++), part, json::object());
-  keep(std::move(part));
+void SampleStore::add(SampleSet set) {
+  save_part(part(next_part_++), set);
+  made_ = Made::nothing;  // from now on the folder is worth going on with
+  keep(std::move(set));
 }
 
 SampleSet SampleStore::all(std::span<const uint64_t> seeds) const {
@@ -253,13 +326,15 @@ SampleSet SampleStore::all(std::span<const uint64_t> seeds) const {
   return selected(sets_, wanted);
 }
 
+// From when the old set's list is gone until the new one's is there, the parts stand for both.
 void SampleStore::finish(const SampleSet& all, const json& summary) {
   std::error_code error;
-  if (all.points == 0) fs::remove(folder_ / "samples-trace.npy", error);
-  if (all.draw_count == 0) fs::remove(folder_ / "samples-draws.npy", error);
-  save_set(folder_ / kSamples, all, {{"parameters", parameters_}, {"summary", summary}});
-  fs::remove_all(parts(), error);
   made_ = Made::nothing;
+  for (const char* end : {".json", "-trace.npy", "-draws.npy"})
+    fs::remove(with_end(folder_ / kSamples, end), error);
+  save_whole(folder_ / kSamples, all, {{"parameters", parameters_}, {"summary", summary}});
+  fs::remove(parts() / "run.json", error);
+  fs::remove_all(parts(), error);
 }
 
 }  // namespace mdsm::report

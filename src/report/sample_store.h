@@ -1,7 +1,7 @@
-// Samples on the disk while they are being drawn: the folder of `mdsm sample`. Every finished batch is one
-// part, written whole or not at all; a killed process loses the batch it was at. At the end the parts become
-// one set under the name "samples". Plain data: what made the samples is the caller's business, kept here
-// only as JSON to be compared.
+// Samples on the disk while they are being drawn: the folder of `mdsm sample`, locked as long as a store has
+// it. Every finished batch is one part, a file written whole or not at all; a killed process loses the batch
+// it was at. At the end the parts become one set under the name "samples". Plain data: what made the samples
+// is the caller's business, kept here only as JSON to be compared.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/files.h"
+#include "core/folder_lock.h"
 #include "core/tensor.h"
 
 namespace mdsm::report {
@@ -35,8 +35,8 @@ SampleSet selected(std::span<const SampleSet> sets, std::span<const uint64_t> se
 class SampleStore {
  public:
   // Refuses a folder that holds samples already, unless one of these says what to do with them: `resume` goes
-  // on with them when the parameters are equal, `force` replaces them in the end. Nothing is written or
-  // removed before begin().
+  // on with them when the parameters are equal, `force` replaces them in the end. But for the lock nothing is
+  // written or removed before begin().
   SampleStore(fs::path folder, nlohmann::json parameters, bool resume, bool force);
   ~SampleStore();
   SampleStore(const SampleStore&) = delete;
@@ -45,8 +45,8 @@ class SampleStore {
   // Those of the seeds that neither an earlier call nor this one has drawn.
   std::vector<uint64_t> missing(std::span<const uint64_t> seeds) const;
 
-  void begin();              // makes the folder and notes the parameters
-  void add(SampleSet part);  // a finished batch
+  void begin();             // makes the folder and notes the parameters
+  void add(SampleSet set);  // a finished batch
   // Everything drawn: in the order of `seeds`, or sorted when earlier calls have drawn others as well.
   SampleSet all(std::span<const uint64_t> seeds) const;
   // Writes samples.npy, samples.json and the other arrays, then removes the parts.
@@ -57,16 +57,21 @@ class SampleStore {
  private:
   enum class Made { nothing, parts, folder };  // by begin()
   fs::path parts() const { return folder_ / "parts"; }
+  fs::path part(size_t number) const;
+  void lock();
+  bool holds_samples() const;
   void read_existing();
+  void read_parts();
   nlohmann::json parameters_in(const fs::path& path) const;
   void check_parameters(const nlohmann::json& found) const;
   void keep(SampleSet set);
 
   fs::path folder_;
   nlohmann::json parameters_;
+  FolderLock lock_;
   std::vector<SampleSet> sets_;
   std::unordered_set<uint64_t> done_;
-  bool force_ = false;
+  bool whole_read_ = false, parts_read_ = false;  // what sets_ is from
   Made made_ = Made::nothing;
   size_t next_part_ = 0;
 };

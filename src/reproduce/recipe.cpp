@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace mdsm::reproduce {
 namespace {
@@ -98,7 +99,7 @@ void read_scales(Fields& fields, Recipe& recipe) {
     for (const auto& [key, value] : values->items()) {
       if (!value.is_string() && !value.is_number())
         fail(kHint, "{}: {} of scale {} must be a number or text", fields.where(), key, name);
-      variables[key] = value.is_string() ? value.get<std::string>() : value.dump();
+      variables[key] = value.is_string() ? value.get<std::string>() : json_text(value);
     }
   }
   all.done();
@@ -135,7 +136,7 @@ void visit(const std::map<std::string, Recipe>& recipes, const std::string& name
 }  // namespace
 
 Recipe read_recipe(const fs::path& file) {
-  const json values = json::parse(read_text(file), nullptr, false, true);  // with comments
+  const json values = parse_json(read_text(file), /*with_comments=*/true);
   if (values.is_discarded()) fail("mend it", "{}: not JSON", file.string());
   Fields fields(values, file.filename().string());
   Recipe recipe;
@@ -155,7 +156,7 @@ Recipe read_recipe(const fs::path& file) {
     if (const json* digits = one.find("digits")) {
       if (!digits->is_number_integer() || *digits < 0 || *digits > 12)
         fail(kHint, "{}: digits must be 0 to 12", one.where());
-      result.digits = digits->get<int>();
+      result.digits = json_value<int>(*digits);
     }
     recipe.results.push_back(std::move(result));
   });

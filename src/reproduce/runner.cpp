@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/progress.h"
 #include "core/resources.h"
 #include "core/run_program.h"
@@ -28,7 +29,7 @@ fs::path beside(const fs::path& folder, const char* ending) {
 std::optional<StepOutcome> finished(const fs::path& marker, const std::string& command, bool force) {
   std::error_code error;
   if (!fs::exists(marker, error)) return std::nullopt;
-  const json values = json::parse(read_text(marker), nullptr, false);
+  const json values = parse_json(read_text(marker));
   if (!values.is_object() || !values.value("command", json()).is_string() ||
       !values.value("seconds", json()).is_number())
     fail("remove it to do the step again", "{}: damaged", marker.string());
@@ -76,7 +77,7 @@ StepOutcome run_step(const Recipe& recipe, const RecipeStep& step, const Reprodu
     return {step.name, command, seconds};
   }
   const json values = {{"name", step.name}, {"command", command}, {"seconds", seconds}, {"resumed", resumed}};
-  write_file(marker, values.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  write_file(marker, json_text(values, 1) + "\n");
   return {step.name, command, seconds};
 }
 
@@ -128,7 +129,7 @@ std::optional<double> result_number(const Recipe& recipe, const ReproduceOptions
     while (!text.empty() && text.back() == '\n') text.pop_back();
     text.erase(0, text.rfind('\n') + 1);
   }
-  const json values = json::parse(text, nullptr, false);
+  const json values = parse_json(text);
   if (values.is_discarded()) return std::nullopt;
   const json::json_pointer pointer(reference.substr(hash + 1));
   if (!values.contains(pointer) || !values[pointer].is_number()) return std::nullopt;

@@ -1,9 +1,13 @@
 #include "train/checkpoint.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cctype>
+#include <system_error>
 
 #include "core/error.h"
+#include "core/json.h"
+#include "io/checked_safetensors.h"
 
 namespace mdsm::train {
 namespace {
@@ -26,25 +30,40 @@ std::vector<float> read_part(const engine::TrainableEnergy& engine, engine::Stat
 }
 
 json head_json(const StateHead& head, const json& of_objective) {
-  json values = {{"step", head.step},           {"cursor", head.step},
-                 {"seconds", head.seconds},     {"meter", head.meter.to_json()},
-                 {"seed", head.seed},           {"options_hash", head.options_hash},
-                 {"data_size", head.data_size}, {"format", 1}};
+  json values = {{"step", head.step},
+                 {"cursor", head.step},
+                 {"seconds", head.seconds},
+                 {"meter", head.meter.to_json()},
+                 {"seed", head.seed},
+                 {"options_hash", head.options_hash},
+                 {"data_size", head.data_size},
+                 {"data_hash", head.data_hash},
+                 {"format", 1}};
   if (!of_objective.empty()) values["objective"] = of_objective;
   return values;
 }
 
-StateHead head_from(const json& values) {
+StateHead head_from(const JsonObject& values, const fs::path& path) {
   StateHead head;
-  if (values.at("format").get<int>() != 1) throw std::runtime_error("written by a newer version");
-  head.step = values.at("step").get<int64_t>();
-  head.seconds = values.at("seconds").get<double>();
-  head.meter = StatsMeter::from_json(values.at("meter"));
-  head.seed = values.at("seed").get<int64_t>();
-  head.options_hash = values.at("options_hash").get<std::string>();
-  head.data_size = values.at("data_size").get<int64_t>();
-  if (head.step < 0) throw std::runtime_error("negative step");
+  if (values.get<int64_t>("format") != 1) fail_damaged_state(path, "written by a newer version");
+  head.step = values.get<int64_t>("step");
+  head.seconds = values.get<double>("seconds");
+  head.meter = StatsMeter::from_json(values.object("meter"));
+  head.seed = values.get<int64_t>("seed");
+  head.options_hash = values.get<std::string>("options_hash");
+  head.data_size = values.get<int64_t>("data_size");
+  head.data_hash = values.get_or<std::string>("data_hash", "");
+  if (head.step < 0) fail_damaged_state(path, "negative step");
   return head;
+}
+
+// Whatever keeps it from being read is damage of a state.
+io::SafetensorsFile open_state(const fs::path& path) {
+  try {
+    return io::SafetensorsFile(path);
+  } catch (const Error& error) {
+    fail_damaged_state(path, error.message());
+  }
 }
 
 void load_part(const io::SafetensorsFile& file, const Part& part, engine::TrainableEnergy& engine) {
@@ -83,27 +102,26 @@ void save_state(const fs::path& path, const engine::TrainableEnergy& engine, con
   StateWriter own;
   objective.save(own);
   std::ranges::copy(own.tensors(), std::back_inserter(tensors));
-  io::write_safetensors(
+  io::write_checked_safetensors(
       path, tensors,
-      {{"mdsm_state", head_json(head, own.values).dump()}, {"spec", to_json(engine.spec()).dump()}});
+      {{"mdsm_state", json_text(head_json(head, own.values))}, {"spec", json_text(to_json(engine.spec()))}});
 }
 
-StateFile::StateFile(const fs::path& path, const network::Spec& wanted) : file_(path) {
-  try {
-    const json values = json::parse(file_.metadata().at("mdsm_state"));
-    head_ = head_from(values);
-    of_objective_ = values.value("objective", json::object());
-    const network::Spec spec =
-        network::spec_from_json(json::parse(file_.metadata().at("spec")), path.string());
-    if (spec.input(1) != wanted.input(1))
-      fail("give it the same data and options", "the data now has images of {}, the run was started with {}",
-           wanted.input(1).text(), spec.input(1).text());
-    if (spec != wanted) fail_damaged_state(path, "its network is not that of the run's options");
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {  // a missing key, bad JSON, a value of another type
-    fail_damaged_state(path, error.what());
-  }
+StateFile::StateFile(const fs::path& path, const network::Spec& wanted) : file_(open_state(path)) {
+  const auto object = [&](const char* key) {
+    const auto found = file_.metadata().find(key);
+    if (found == file_.metadata().end()) fail_damaged_state(path, fmt::format("no {}", key));
+    return JsonObject::parse(found->second, [&](const std::string& what) { fail_damaged_state(path, what); });
+  };
+  const JsonObject values = object("mdsm_state");
+  if (!io::checksum_is_right(file_)) fail_damaged_state(path, "its checksum is wrong");
+  head_ = head_from(values, path);
+  of_objective_ = values.has("objective") ? values.at("objective") : json::object();
+  const network::Spec spec = network::spec_from_json(object("spec").values(), path.string());
+  if (spec.input(1) != wanted.input(1))
+    fail("give it the same data and options", "the data now has images of {}, the run was started with {}",
+         wanted.input(1).text(), spec.input(1).text());
+  if (spec != wanted) fail_damaged_state(path, "its network is not that of the run's options");
 }
 
 void StateFile::load(engine::TrainableEnergy& engine, Objective& objective) const {
@@ -111,7 +129,7 @@ void StateFile::load(engine::TrainableEnergy& engine, Objective& objective) cons
   StateReader reader(file_, of_objective_);
   try {
     objective.load(reader, engine.spec());
-  } catch (const json::exception& error) {
+  } catch (const JsonError& error) {
     fail_damaged_state(file_.path(), error.what());
   }
   for (const auto& entry : file_.entries())
@@ -120,21 +138,26 @@ void StateFile::load(engine::TrainableEnergy& engine, Objective& objective) cons
            file_.path().string(), entry.name);
 }
 
+// A second name for the same bytes, or a copy where the file system has no such thing.
+void keep_state(const fs::path& state, const fs::path& earlier) {
+  std::error_code error;
+  if (!fs::exists(state, error)) return;
+  const fs::path temporary = fs::path(earlier) += fmt::format(".tmp{}", ::getpid());
+  fs::remove(temporary, error);
+  fs::create_hard_link(state, temporary, error);
+  if (error) fs::copy_file(state, temporary, error);
+  if (!error) fs::rename(temporary, earlier, error);
+  if (error) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    fail("free some space; the last checkpoint is untouched", "{}: cannot be written: {}", earlier.string(),
+         error.message());
+  }
+}
+
 bool state_is_finite(const engine::TrainableEnergy& engine) {
   return std::ranges::all_of(
       kParts, [&](const Part& part) { return find_non_finite(read_part(engine, part.which)) < 0; });
-}
-
-void remove_temporary_files(const fs::path& folder) {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    const size_t at = name.rfind(".tmp");
-    if (at == std::string::npos || at + 4 == name.size()) continue;
-    if (std::all_of(name.begin() + static_cast<std::ptrdiff_t>(at) + 4, name.end(),
-                    [](unsigned char c) { return std::isdigit(c); }))
-      fs::remove(entry.path(), ignored);
-  }
 }
 
 }  // namespace mdsm::train

@@ -20,17 +20,18 @@ struct StateHead {
   StatsMeter meter;
   int64_t seed = 0;
   std::string options_hash;
-  int64_t data_size = 0;  // images of the data set, to notice when it is another one
+  int64_t data_size = 0;  // images of the data set, and their fingerprint, to notice when it is another one
+  std::string data_hash;  // none in states of earlier versions
 };
 
 // Weights, average and Adam's two moments of the engine and the tensors of the objective, with the head in
-// the metadata.
+// the metadata, and a checksum.
 void save_state(const fs::path& path, const engine::TrainableEnergy& engine, const Objective& objective,
                 const StateHead& head);
 
 class StateFile {
  public:
-  // Reads the file. Its network must be this one.
+  // Reads the file, which must be as it was written. Its network must be this one.
   StateFile(const fs::path& path, const network::Spec& spec);
   const StateHead& head() const { return head_; }
   // Puts the vectors into the engine, and what is the objective's into the objective.
@@ -42,10 +43,10 @@ class StateFile {
   nlohmann::json of_objective_;
 };
 
+// Keeps the state under another name, as it is, before a newer one takes its place.
+void keep_state(const fs::path& state, const fs::path& earlier);
+
 // True when weights and moments are all finite: only then is a state worth resuming.
 bool state_is_finite(const engine::TrainableEnergy& engine);
-
-// Temporary files that a killed process left in the folder (name.tmpPID).
-void remove_temporary_files(const fs::path& folder);
 
 }  // namespace mdsm::train

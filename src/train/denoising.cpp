@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace mdsm::train {
 namespace {
@@ -128,7 +129,7 @@ void DenoisingObjective::load(StateReader& from, const network::Spec&) {
   if (std::ranges::any_of(averages, [](float value) { return !(value > 0); }))
     fail("the file is damaged or belongs to another run",
          "the training state has an average error that is not positive");
-  learned_.restore(std::move(averages), from.values.at(kAveraged).get<int64_t>());
+  learned_.restore(std::move(averages), json_value<int64_t>(from.values.at(kAveraged)));
 }
 
 // The authors' 1e-8 is for a loss 1/sigma0⁴ as large.

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/tensor.h"
+#include "train/run_folder.h"
 
 namespace mdsm::train {
 
@@ -32,8 +33,13 @@ std::vector<float> StateReader::tensor(const std::string& name, std::span<const 
 }
 
 void fail_damaged_state(const fs::path& path, const std::string& what) {
-  fail("the file is damaged or belongs to another run", "{}: not a usable training state: {}", path.string(),
-       what);
+  const fs::path earlier = path.parent_path() / kEarlierState;
+  std::error_code error;
+  const bool has_earlier = path.filename() != kEarlierState && fs::exists(earlier, error);
+  fail(has_earlier ? fmt::format("the checkpoint before it is {}; rename it to {} to go on from there",
+                                 earlier.string(), path.filename().string())
+                   : "the file is damaged or belongs to another run",
+       "{}: not a usable training state: {}", path.string(), what);
 }
 
 }  // namespace mdsm::train

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/json.h"
 
 namespace mdsm::train {
 namespace {
@@ -36,7 +37,8 @@ bool of_first_version(const std::string& name) {
 void apply_recorded(OptionSet& set, const ObjectiveChoice& choice, const json& recorded, const json& defaults,
                     const std::string& where) {
   const json objective = recorded.value("objective", defaults.at("objective"));
-  set.choose(objectives().at(objective.is_string() ? objective.get<std::string>() : objective.dump()).name);
+  set.choose(
+      objectives().at(objective.is_string() ? objective.get<std::string>() : json_text(objective)).name);
   const json now = set.to_json();
   json changes = json::object();
   for (const std::string& name : set.given_names()) {
@@ -45,7 +47,7 @@ void apply_recorded(OptionSet& set, const ObjectiveChoice& choice, const json& r
     if (had == now.at(name)) continue;
     if (!may_change(name, choice))
       fail_usage("start a new run for that", "--{} cannot change on resume: the run has {}, asked for {}",
-                 name, had.dump(), now.at(name).dump());
+                 name, json_text(had), json_text(now.at(name)));
     changes[name] = now.at(name);
   }
   set.from_json(recorded, where);
@@ -58,7 +60,7 @@ std::string options_hash(const json& resolved, const json& defaults, const Objec
     const bool as_before = !of_first_version(name) && defaults.contains(name) && defaults.at(name) == value;
     if (!may_change(name, choice) && !as_before) fixed[name] = value;
   }
-  const std::string text = fixed.dump();
+  const std::string text = json_text(fixed);
   return content_hash(text.data(), text.size());
 }
 

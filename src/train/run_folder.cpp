@@ -1,9 +1,6 @@
 #include "train/run_folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -12,7 +9,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "train/checkpoint.h"
+#include "core/json.h"
 
 namespace mdsm::train {
 namespace {
@@ -37,15 +34,6 @@ int64_t next_number(const fs::path& outdir) {
 
 }  // namespace
 
-RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {}
-
-RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
-
-RunFolder::~RunFolder() {
-  if (lock_ >= 0) ::close(lock_);  // the kernel lets go of the lock, also when the process is killed
-}
-
 RunFolder RunFolder::create(const fs::path& outdir, const std::string& name, const json& options,
                             const std::string& version) {
   make_folder(outdir);
@@ -56,6 +44,7 @@ RunFolder RunFolder::create(const fs::path& outdir, const std::string& name, con
       fail("choose a folder that can be written with --outdir", "{}: cannot create the folder: {}",
            folder.path_.string(), std::generic_category().message(errno));
     }
+    make_folder(folder.path_);  // which is there: but its name is to be on the disk, too
     folder.lock();
     folder.write_options(options);
     write_file(folder.path_ / "version.txt", version);
@@ -67,7 +56,6 @@ RunFolder RunFolder::open(const fs::path& path) {
   RunFolder folder(path);
   recorded_options(path);
   folder.lock();
-  remove_temporary_files(path);
   return folder;
 }
 
@@ -82,20 +70,9 @@ json RunFolder::recorded_options(const fs::path& path) {
   if (!fs::is_directory(path, error)) fail(hint, "{}: no such run folder", path.string());
   const fs::path file = path / "options.json";
   if (!fs::exists(file)) fail(hint, "{}: not a run folder, it has no options.json", path.string());
-  json values = json::parse(read_text(file), nullptr, false);
+  json values = parse_json(read_text(file));
   if (!values.is_object()) fail("the file is damaged", "{}: not a JSON table of options", file.string());
   return values;
-}
-
-void RunFolder::lock() {
-  const fs::path file = path_ / "lock";
-  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0)
-    fail("check its permissions", "{}: cannot be opened: {}", file.string(),
-         std::generic_category().message(errno));
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0)
-    fail("wait for it, or stop it with Ctrl-C or SIGTERM",
-         "{}: another process is training in this run folder", path_.string());
 }
 
 fs::path RunFolder::snapshot(int64_t step) const {
@@ -103,7 +80,9 @@ fs::path RunFolder::snapshot(int64_t step) const {
 }
 fs::path RunFolder::preview(int64_t step) const { return path_ / fmt::format("preview-{:06}.png", step); }
 
-void RunFolder::write_options(const json& values) const { write_file(options(), values.dump(2) + "\n"); }
+void RunFolder::write_options(const json& values) const {
+  write_file(options(), json_text(values, 2) + "\n");
+}
 
 std::string source_name(const std::string& data) {
   fs::path source(data.substr(0, data.find(':')));            // NAME of NAME:PATH

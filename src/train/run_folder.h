@@ -6,9 +6,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "core/files.h"
+#include "core/folder_lock.h"
 
 namespace mdsm::train {
+
+// Beside the state: the one before it.
+constexpr const char* kEarlierState = "state-earlier.safetensors";
 
 class RunFolder {
  public:
@@ -18,16 +21,13 @@ class RunFolder {
   // An existing run, for resume: takes the lock and clears what a killed process left.
   static RunFolder open(const fs::path& path);
 
-  RunFolder(RunFolder&& other) noexcept;
-  RunFolder& operator=(RunFolder&&) = delete;
-  ~RunFolder();
-
   const fs::path& path() const { return path_; }
   fs::path options() const { return path_ / "options.json"; }
   fs::path log() const { return path_ / "log.txt"; }
   fs::path stats() const { return path_ / "stats.jsonl"; }
   fs::path plot() const { return path_ / "loss.svg"; }
   fs::path state() const { return path_ / "state.safetensors"; }
+  fs::path earlier_state() const { return path_ / kEarlierState; }
   fs::path failed_state() const { return path_ / "state-failed.safetensors"; }
   fs::path weights() const { return path_ / "weights.safetensors"; }
   fs::path ema() const { return path_ / "ema.safetensors"; }
@@ -41,11 +41,11 @@ class RunFolder {
   void write_options(const nlohmann::json& options) const;
 
  private:
-  explicit RunFolder(fs::path path);
-  void lock();
+  explicit RunFolder(fs::path path) : path_(std::move(path)) {}
+  void lock() { lock_ = FolderLock(path_, "training"); }
 
   fs::path path_;
-  int lock_ = -1;
+  FolderLock lock_;
 };
 
 // What files say of where the data is from: a path is reduced to its last name, NAME:PATH to NAME.

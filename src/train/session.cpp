@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/json.h"
+#include "data/fingerprint.h"
 #include "network/model_file.h"
 #include "train/loss_plot.h"
 #include "train/tfevents.h"
@@ -51,6 +53,7 @@ void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats)
                                            in.objective.loss_panel(in.options)));
   save_model_file(in, head, engine::StateVector::weights, in.folder.weights());
   save_model_file(in, head, engine::StateVector::ema, in.folder.ema());
+  keep_state(in.folder.state(), in.folder.earlier_state());
   save_state(in.folder.state(), in.engine, in.objective, head);
 }
 
@@ -83,6 +86,31 @@ EventFile::Scalars scalars(const StatsRecord& r) {
   return all;
 }
 
+// Steps that the files beside a missing state show: none where a kill came before the first checkpoint.
+int64_t steps_shown(const RunFolder& folder) {
+  int64_t steps = 0;
+  if (fs::exists(folder.stats()))
+    for (const StatsRecord& record : read_stats(folder.stats())) steps = std::max(steps, record.step);
+  for (const fs::path& path : {folder.weights(), folder.ema()}) {
+    if (!fs::exists(path)) continue;
+    const json trained = network::load_model(path).info.value("trained", json());
+    if (trained.is_object() && trained.contains("step") && trained.at("step").is_number_unsigned())
+      steps = std::max(steps, json_value<int64_t>(trained.at("step")));
+  }
+  return steps;
+}
+
+// Starting again would overwrite what has been trained.
+void check_nothing_is_lost(const RunFolder& folder) {
+  if (fs::exists(folder.earlier_state()))
+    fail(fmt::format("rename {} to {} to go on from the checkpoint before it",
+                     folder.earlier_state().filename().string(), folder.state().filename().string()),
+         "{}: missing, but the run has been trained", folder.state().string());
+  if (const int64_t steps = steps_shown(folder); steps > 0)
+    fail("put it back, or start a new run, from these weights by --init if you like",
+         "{}: missing, but the run has been trained for {} steps", folder.state().string(), steps);
+}
+
 }  // namespace
 
 StateHead resume_state(const SessionInput& in) {
@@ -90,7 +118,11 @@ StateHead resume_state(const SessionInput& in) {
   head.seed = in.options.seed;
   head.options_hash = in.options_hash;
   head.data_size = in.data.size();
-  if (fs::exists(in.folder.state())) {
+  head.data_hash = data::fingerprint(in.data);
+  if (!fs::exists(in.folder.state())) {
+    check_nothing_is_lost(in.folder);
+  } else {
+    const std::string data_hash = head.data_hash;
     const StateFile file(in.folder.state(), in.engine.spec());
     head = file.head();
     if (head.options_hash != in.options_hash)
@@ -99,6 +131,10 @@ StateHead resume_state(const SessionInput& in) {
     if (head.data_size != in.data.size())
       fail("give it the same data", "the data now has {} images, the run was started with {}", in.data.size(),
            head.data_size);
+    if (head.data_hash.empty()) head.data_hash = data_hash;
+    if (head.data_hash != data_hash)
+      fail("give it the same data", "the data has other images than the run was started with: {}",
+           in.data.description());
     file.load(in.engine, in.objective);
   }
   cut_stats(in.folder.stats(), head.step);

@@ -9,6 +9,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kMaxSteps = int64_t{1} << 53;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr const char *kLossQuarters = "loss_quarters", *kQuarters = "quarters";
 
@@ -23,7 +24,7 @@ std::vector<double> numbers_or_nan(const json& values) {
   return numbers;
 }
 
-// Every whole line that is one of statistics: its text, with the line break, and its values.
+// Every whole line that is one of statistics: its text, with the line break, its values and its step.
 template <typename Use>
 void for_lines(const fs::path& path, const Use& use) {
   const std::string text = read_text(path);
@@ -32,9 +33,9 @@ void for_lines(const fs::path& path, const Use& use) {
     if (end == std::string::npos) break;
     const std::string line = text.substr(at, end + 1 - at);
     at = end + 1;
-    const json values = json::parse(line, nullptr, false);
-    if (!values.is_object() || !values.contains("step") || !values["step"].is_number_integer()) continue;
-    use(line, values);
+    const json values = parse_json(line);
+    if (!values.is_object() || !values.contains("step") || !values["step"].is_number_unsigned()) continue;
+    if (values["step"] <= kMaxSteps) use(line, values, json_value<int64_t>(values["step"]));
   }
 }
 
@@ -95,24 +96,24 @@ json StatsMeter::to_json() const {
   return values;
 }
 
-StatsMeter StatsMeter::from_json(const json& values) {
+StatsMeter StatsMeter::from_json(const JsonObject& values) {
   StatsMeter meter;
-  meter.count_ = values.at("count").get<int64_t>();
+  meter.count_ = values.get<int64_t>("count");
   meter.sum_ = number_or_nan(values.at("sum"));
   meter.sums_[kLossQuarters] = numbers_or_nan(values.at(kQuarters));
-  const json others = values.value("sums", json::object());
+  const json others = values.has("sums") ? values.at("sums") : json::object();
   for (const auto& [name, sums] : others.items()) meter.sums_[name] = numbers_or_nan(sums);
   meter.last_mean_ = number_or_nan(values.at("last_mean"));
   return meter;
 }
 
-void StatsFile::append(const StatsRecord& record) { file_.append(to_json(record).dump() + "\n"); }
+void StatsFile::append(const StatsRecord& record) { file_.append(json_text(to_json(record)) + "\n"); }
 
 std::vector<StatsRecord> read_stats(const fs::path& path) {
   std::vector<StatsRecord> records;
-  for_lines(path, [&](const std::string&, const json& values) {
+  for_lines(path, [&](const std::string&, const json& values, int64_t step) {
     StatsRecord& r = records.emplace_back();
-    r.step = values["step"].get<int64_t>();
+    r.step = step;
     const std::map<std::string, double*> fields = {
         {"loss", &r.loss}, {"loss_last", &r.loss_last},       {"grad_norm", &r.grad_norm},
         {"lr", &r.lr},     {"images_per_s", &r.images_per_s}, {"seconds", &r.seconds},
@@ -127,8 +128,8 @@ std::vector<StatsRecord> read_stats(const fs::path& path) {
 void cut_stats(const fs::path& path, int64_t step) {
   if (!fs::exists(path)) return;
   std::string kept;
-  for_lines(path, [&](const std::string& line, const json& values) {
-    if (values["step"].get<int64_t>() <= step) kept += line;
+  for_lines(path, [&](const std::string& line, const json&, int64_t at) {
+    if (at <= step) kept += line;
   });
   if (kept.size() != fs::file_size(path)) write_file(path, kept);
 }

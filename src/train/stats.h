@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/append_file.h"
+#include "core/json.h"
 
 namespace mdsm::train {
 
@@ -55,7 +56,7 @@ class StatsMeter {
   double last_mean() const { return last_mean_; }  // loss of the last line; NaN before the first
 
   nlohmann::json to_json() const;
-  static StatsMeter from_json(const nlohmann::json& values);
+  static StatsMeter from_json(const JsonObject& values);
 
  private:
   int64_t count_ = 0;

@@ -102,7 +102,7 @@ class BadInput(unittest.TestCase):
                 self.assertEqual(code, 0, errors)
 
     def test_run_folder_in_use(self):
-        with open(os.path.join(self.run_folder, "lock"), "rb+") as lock:
+        with open(os.path.join(self.run_folder, "lock"), "ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.check_message(["train", "--resume", self.run_folder], 1, "another process")
 

@@ -30,13 +30,13 @@ def run(arguments):
 
 
 def state(folder):
-    """Path -> size and time of last change of everything below the folder."""
+    """Path -> size and time of last change of everything below the folder; a lock that came and went changes a folder's."""
     found = {}
     for base, folders, files in os.walk(folder):
         for name in files + folders:
             path = os.path.join(base, name)
             status = os.lstat(path)
-            found[path] = (status.st_size, status.st_mtime_ns, status.st_ino)
+            found[path] = (status.st_size, 0 if name in folders else status.st_mtime_ns, status.st_ino)
     return found
 
 

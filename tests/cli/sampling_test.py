@@ -208,12 +208,12 @@ class Sampling(unittest.TestCase):
         process = subprocess.Popen([MDSM, *map(str, self.options(out))], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env=ENVIRONMENT)
         deadline = time.time() + 60
-        while len(glob.glob(out + "/parts/0*.json")) < 2 and time.time() < deadline and process.poll() is None:
+        while len(glob.glob(out + "/parts/0*.safetensors")) < 2 and time.time() < deadline and process.poll() is None:
             time.sleep(0.005)
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
         self.assertFalse(os.path.exists(out + "/samples.npy"), "it had finished before the signal came")
-        done = len(glob.glob(out + "/parts/0*.json"))
+        done = len(glob.glob(out + "/parts/0*.safetensors"))
         self.assertGreaterEqual(done, 2)
         if number == signal.SIGINT:
             self.assertEqual(process.returncode, 1)

@@ -190,8 +190,7 @@ TEST_F(Options, BadConfigFiles) {
   bad("a.json", R"({"a": {"b": {"width": 8}}})", "a section inside section 'a'");
   bad("a.json", "[1]", "not a table of options");
   bad("a.json", "{", "not valid JSON");
-  bad("a.json", R"({"a":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}",
-      "unknown option 'a'");
+  bad("a.json", R"({"a":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}", "not valid JSON");
   bad("a.toml", "lr = nan\n", "it takes a number");
   bad("a.toml", "lr = inf\n", "it takes a number");
   bad("a.toml", "lr = 1979-05-27\n", "a value of a kind that no option takes");

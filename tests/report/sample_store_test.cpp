@@ -88,7 +88,7 @@ TEST(SampleStore, GoesOnFromPartsAndFromAFinishedSet) {
   expect_same(store.all(std::vector<uint64_t>{5, 1}), samples({0, 1, 2, 5}));
 }
 
-TEST(SampleStore, APartWithoutItsLastFileDoesNotCount) {
+TEST(SampleStore, APartIsOneFile) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
   {
@@ -97,9 +97,62 @@ TEST(SampleStore, APartWithoutItsLastFileDoesNotCount) {
     store.add(samples({0}));
     store.add(samples({1}));
   }
-  fs::remove(out / "parts/000001.json");
-  const SampleStore store(out, kParameters, true, false);
-  EXPECT_EQ(store.missing(std::vector<uint64_t>{0, 1}), (std::vector<uint64_t>{1}));
+  fs::remove(out / "parts/000001.safetensors");
+  {
+    const SampleStore store(out, kParameters, true, false);
+    EXPECT_EQ(store.missing(std::vector<uint64_t>{0, 1}), (std::vector<uint64_t>{1}));
+  }
+  std::string bytes = read_text(out / "parts/000000.safetensors");
+  bytes.back() ^= 1;
+  write_file(out / "parts/000000.safetensors", bytes);
+  EXPECT_ERROR(SampleStore(out, kParameters, true, false), "checksum");
+}
+
+TEST(SampleStore, OneProcessAtATime) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  SampleStore store(out, kParameters, false, false);
+  SampleStore other(out, kParameters, true, false);  // nothing is there yet, for neither
+  store.begin();
+  EXPECT_ERROR(other.begin(), "another process is drawing samples");
+  EXPECT_ERROR(SampleStore(out, kParameters, true, false), "another process is drawing samples");
+  store.add(samples({0}));
+  store.finish(store.all(std::vector<uint64_t>{0}), {});
+}
+
+TEST(SampleStore, SamplesWrittenMeanwhileAreNotReplaced) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  SampleStore late(out, kParameters, false, false);
+  {
+    SampleStore store(out, kParameters, false, false);
+    store.begin();
+    store.add(samples({0}));
+    store.finish(store.all(std::vector<uint64_t>{0}), {});
+  }
+  EXPECT_ERROR(late.begin(), "meanwhile");
+}
+
+// A kill while the whole set is replaced: whatever is half there, the parts have all.
+TEST(SampleStore, AHalfReplacedSetIsNotRead) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  {
+    SampleStore store(out, kParameters, false, false);
+    store.begin();
+    store.add(samples({0, 1}));
+    store.finish(store.all(std::vector<uint64_t>{0, 1}), {});
+  }
+  const std::string list = read_text(out / "samples.json");
+  {
+    SampleStore store(out, kParameters, true, false);
+    store.begin();
+    store.add(samples({7, 8}));
+  }
+  io::write_npy(out / "samples.npy", {2, 1, 2, 2}, std::vector<float>(8, 0.5f));  // of other seeds
+  write_file(out / "samples.json", list);
+  SampleStore store(out, kParameters, true, false);
+  expect_same(store.all(std::vector<uint64_t>{0, 1, 7, 8}), samples({0, 1, 7, 8}));
 }
 
 TEST(SampleStore, OtherParametersAreRefused) {

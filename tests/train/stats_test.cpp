@@ -42,7 +42,7 @@ TEST(StatsMeter, GivesMeansSinceTheLastLine) {
 TEST(StatsMeter, GoesThroughJsonBitForBit) {
   StatsMeter meter;
   for (const double loss : {0.1, 1.0 / 3, 1e-17, 12345.678901234567}) meter.add(step_of(loss));
-  StatsMeter copy = StatsMeter::from_json(json::parse(meter.to_json().dump()));
+  StatsMeter copy = StatsMeter::from_json({meter.to_json(), {}});
   for (StatsMeter* m : {&meter, &copy}) m->add(step_of(0.7));
   const StatsRecord a = meter.take(5), b = copy.take(5);
   EXPECT_EQ(a.loss, b.loss);
@@ -54,7 +54,7 @@ TEST(StatsMeter, GoesThroughJsonBitForBit) {
 // The means of states that older programs wrote.
 TEST(StatsMeter, ReadsTheFirstFormat) {
   StatsMeter meter = StatsMeter::from_json(
-      json::parse(R"({"count": 1, "sum": 3, "quarters": [1, 2, 3, null], "last_mean": null})"));
+      JsonObject::parse(R"({"count": 1, "sum": 3, "quarters": [1, 2, 3, null], "last_mean": null})", {}));
   meter.add(step_of(1));
   const StatsRecord record = meter.take(2);
   EXPECT_DOUBLE_EQ(record.loss, 2);

@@ -1,0 +1,65 @@
+"""Every call of the three resumable commands that touches a file of theirs fails once, in turn. Either nothing is lost by it
+and the command succeeds, or it ends with one line that names a file and the cause; going on afterwards gives the same bits
+as a run without faults."""
+import errno
+import os
+import shutil
+import sys
+import tempfile
+
+from jobs import Job, call, calls_in, prepare, with_faults
+
+
+def places(job, log):
+    """Numbers of calls, one for each different place in the program's life: call, file name, and how often before."""
+    seen, chosen = {}, []
+    for number, (name, path, other) in enumerate(calls_in(log), 1):
+        key = (name, os.path.basename(path).split(".tmp")[0], os.path.basename(other))
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] <= 3:  # the first checkpoints differ, later ones do not
+            chosen.append(number)
+    return chosen
+
+
+def check(job, root):
+    log = os.path.join(root, job.name + ".log")
+    job.clear()
+    done = with_faults(job, job.first(), log)
+    assert done.returncode == 0, done.stderr
+    wanted, numbers = job.result(), places(job, log)
+    assert len(numbers) > 20, numbers
+    failures = reported = 0
+    for count, number in enumerate(numbers):
+        error = errno.ENOSPC if count % 2 else errno.EIO
+        job.clear()
+        os.remove(log)
+        result = with_faults(job, job.first(), log, number, error)
+        what = calls_in(log)[number - 1:number]  # nothing where this run made fewer calls
+        again = None
+        message = result.stderr.splitlines()[-1] if result.stderr else ""
+        told = message.startswith("mdsm: error: ") and os.strerror(error) in message and job.folder in message
+        if result.returncode not in (0, 1) or (result.returncode == 1 and not told):
+            failures += 1
+            print(f"{job.name}: call {number} {what}: {result.returncode} {result.stderr[-300:]}", file=sys.stderr)
+            continue
+        reported += result.returncode == 1
+        if result.returncode == 1:
+            again = call(job.again())
+        if (again and again.returncode != 0) or job.result() != wanted:
+            failures += 1
+            print(f"{job.name}: call {number} {what}: not the same afterwards: {again.stderr[-300:] if again else ''}", file=sys.stderr)
+    print(f"{job.name}: {len(numbers)} calls failed once, {reported} of them ended the command, {failures} failures")
+    return failures
+
+
+def main():
+    root = tempfile.mkdtemp(prefix="mdsm_faults_")
+    try:
+        prepare(root)
+        sys.exit(1 if sum(check(Job(name, root), root) for name in ("train", "sample", "likelihood")) else 0)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""The power fails: of what was written since a file or folder was last synced, any part may be missing, and renames that no
+folder's sync has followed may have happened or not, in any order. From every such state the command goes on to the same bits,
+and a state that was reported saved is there.
+
+    power_test.py MDSM LIBRARY [LOSSES] [SEED]"""
+import os
+import random
+import shutil
+import sys
+import tempfile
+
+from jobs import Job, call, calls_in, content, prepare, with_faults
+
+LOSSES = int(sys.argv[3]) if len(sys.argv) > 3 else 8
+SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+
+
+class Disk:
+    """What of a folder is on the disk for certain, and what is only on its way."""
+
+    def __init__(self):
+        self.names, self.pending = {}, []  # path -> file, as synced; changes of names since
+        self.live, self.synced, self.files = {}, {}, 0  # path -> file; file -> content
+
+    def take(self, number, call, path, other, store):
+        if call == "create" and path not in self.live:
+            self.files += 1
+            self.live[path] = self.files
+            self.pending.append((path, self.files))
+        elif call in ("rename", "link") and path in self.live:
+            self.live[other] = self.live[path]
+            self.pending.append((other, self.live[path]))
+            if call == "rename":
+                del self.live[path]
+                self.pending.append((path, None))
+        elif call == "unlink":
+            self.live.pop(path, None)
+            self.pending.append((path, None))
+        elif call in ("fsync", "fdatasync"):
+            if path in self.live:
+                self.synced[self.live[path]] = content(store, str(number))
+            else:  # a folder
+                self.sync_folder(path)
+
+    def sync_folder(self, folder):
+        def below(path):
+            return os.path.dirname(path) == folder.rstrip("/")
+        for path, file in self.pending:
+            if below(path):
+                self.names.pop(path, None)
+                if file:
+                    self.names[path] = file
+        self.pending = [change for change in self.pending if not below(change[0])]
+
+    def after_the_loss(self, draw):
+        """path -> content: a random choice of what may be found."""
+        names, pending = dict(self.names), [change for change in self.pending if draw.random() < 0.5]
+        draw.shuffle(pending)
+        for path, file in pending:
+            names.pop(path, None)
+            if file:
+                names[path] = file
+        return {path: self.synced.get(file, b"") for path, file in names.items()}
+
+
+def rebuild(job, files):
+    job.clear()
+    for path, data in files.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+
+
+def check(job, root):
+    log, store = os.path.join(root, job.name + ".log"), os.path.join(root, "store")
+    os.makedirs(store)
+    job.clear()
+    done = with_faults(job, job.first(), log, store=store)
+    assert done.returncode == 0, done.stderr
+    wanted, events, draw, failures = job.result(), calls_in(log), random.Random(SEED), 0
+    os.remove(log)
+    for loss in range(LOSSES):
+        last, disk, saved = draw.randrange(1, len(events) + 1), Disk(), None
+        for number, (name, path, other) in enumerate(events[:last], 1):
+            disk.take(number, name, path, other, store)
+            # A state is saved when the sync of its folder has come back.
+            if name == "fsync" and path in (os.path.dirname(p) for p in disk.names):
+                saved = next((p for p in disk.names if os.path.basename(p) == "state.safetensors"), saved)
+        files = disk.after_the_loss(draw)
+        rebuild(job, files)
+        if saved and saved not in files and job.name == "train":
+            failures += 1
+            print(f"{job.name}: loss {loss} after call {last}: the saved state is gone", file=sys.stderr)
+            continue
+        again = call(job.again())
+        if again.returncode != 0 or job.result() != wanted:
+            failures += 1
+            print(f"{job.name}: loss {loss} after call {last} {events[last - 1]}: {again.returncode} {again.stderr[-300:]}\n"
+                  f"{sorted((os.path.relpath(p, job.folder), len(c)) for p, c in files.items())}", file=sys.stderr)
+    shutil.rmtree(store)
+    print(f"{job.name}: {LOSSES} losses of power, {failures} failures")
+    return failures
+
+
+def main():
+    root = tempfile.mkdtemp(prefix="mdsm_power_")
+    try:
+        prepare(root)
+        sys.exit(1 if sum(check(Job(name, root), root) for name in ("train", "sample", "likelihood")) else 0)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Makes the small files that the fuzzers start from (tests/fuzz/corpus) with a program that is built:
+
+    python3 tests/fuzz/make_corpus.py build/release/bin/mdsm
+
+Files whose names begin with "crash" or "slow" are past problems and are not made here."""
+import glob
+import io
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "cli"))
+import bad_files  # noqa: E402
+import formats  # noqa: E402
+
+MDSM = os.path.abspath(sys.argv[1])
+
+
+def put(target, name, content):
+    os.makedirs(os.path.join(HERE, "corpus", target), exist_ok=True)
+    with open(os.path.join(HERE, "corpus", target, name), "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def matrix(kind, dims, name, tag, data):
+    body = struct.pack("<IIII", 6, 8, kind, 0) + struct.pack("<II", 5, 4 * len(dims)) + struct.pack(f"<{len(dims)}I", *dims)
+    body += bytes(-len(body) % 8) + struct.pack("<HH4s", 1, len(name), name)
+    body += struct.pack("<II", tag, len(data)) + data + bytes(-len(data) % 8)
+    return struct.pack("<II", 14, len(body)) + body
+
+
+def arrays():
+    small = formats.npy((2, 1, 4, 4), formats.floats([i / 32 for i in range(32)]))
+    for target in ("npy", "npy_in_memory", "npy_images"):
+        put(target, "float.npy", small)
+        put(target, "bytes.npy", formats.npy((2, 4, 4), bytes(range(32)), "|u1"))
+        put(target, "double.npy", formats.npy((1, 4, 4), struct.pack("<16d", *[0.5] * 16), "<f8"))
+    put("kernel", "kernel.npy", formats.npy((3, 3), formats.floats([1 / 9] * 9)))
+    put("kernel_image", "kernel.png", formats.png(3, 3))
+    for method, name in ((zipfile.ZIP_STORED, "stored"), (zipfile.ZIP_DEFLATED, "deflated")):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", method) as archive:
+            archive.writestr("mu.npy", formats.npy((2,), struct.pack("<2d", 0, 1), "<f8"))
+            archive.writestr("sigma.npy", formats.npy((2, 2), struct.pack("<4d", 1, 0, 0, 1), "<f8"))
+        put("npz", name + ".npz", out.getvalue())
+        put("zip", name + ".zip", out.getvalue())
+
+
+def images():
+    put("image", "grey.png", formats.png(5, 4))
+    put("image", "colour.png", formats.png(3, 3, 3))
+    put("image", "grey.jpg", bad_files.JPEG)
+    put("idx", "plain", formats.idx((2, 4, 4), bytes(range(32))))
+    put("idx", "packed.gz", formats.idx_gz((2, 4, 4), bytes(range(32))))
+    record = b"\3" + bytes(3072)
+    put("cifar10", "two.bin", record * 2)
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for i in range(1, 6):
+            info = tarfile.TarInfo(f"data_batch_{i}.bin")
+            info.size = len(record)
+            archive.addfile(info, io.BytesIO(record))
+    put("cifar10_archive", "five.tar.gz", out.getvalue())
+    start = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
+    body = matrix(9, (4, 4, 3, 2), b"X", 2, bytes(96)) + matrix(9, (2, 1), b"y", 2, b"\1\2")
+    put("svhn", "plain.mat", start + body)
+    packed = b""
+    for part in (body[:len(body) - 64], body[len(body) - 64:]):
+        squeezed = zlib.compress(part)
+        packed += struct.pack("<II", 15, len(squeezed)) + squeezed
+    put("svhn", "packed.mat", start + packed)
+
+
+def texts():
+    put("options_toml", "usual.toml", 'count = 3\nrate = 1e-3\n[section]\nflag = true\ntext = "a.b" # words\n')
+    put("options_json", "usual.json", '{"count": 3, "section": {"rate": 0.5, "text": "a"}, "flag": false}')
+    put("seeds", "usual", "0-63,70,9")
+    put("betas", "usual", "0.01\n0.1, 0.5\n")
+    put("recipe", "usual.json", json.dumps({
+        "title": "a", "about": "b", "needs": ["c"], "scales": {"smoke": {"n": 1}}, "steps": [{"name": "s", "run": "train --steps {n}"}],
+        "results": [{"label": "l", "value": "s/a.json#/x", "digits": 2}], "figures": [{"file": "f", "caption": "g"}]}))
+
+
+def models(folder):
+    def mdsm(*words):
+        subprocess.run([MDSM, *map(str, words)], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    with open(folder + "/d.npy", "wb") as file:
+        file.write(formats.npy((8, 1, 8, 8), formats.floats([i % 101 / 100 for i in range(512)])))
+    mdsm("train", "--data", "d.npy", "--net", "res6", "--width", 4, "--batch", 4, "--steps", 4, "--stats-every", 2, "--preview-every",
+         0, "--threads", 1, "--outdir", "runs")
+    run = glob.glob(folder + "/runs/*")[0]
+    model = run + "/ema.safetensors"
+    # Headers without the values: small enough to be kept, and all that the readers look at before they compare sizes.
+    head, _ = formats.split_safetensors(content(model))
+    put("model", "head", formats.safetensors(head, b""))
+    head["__metadata__"]["spec"] = json.dumps({**json.loads(head["__metadata__"]["spec"]), "width": 1e300, "size": -1e300})
+    put("model", "huge-numbers", formats.safetensors(head, b""))
+    put("safetensors", "head", formats.safetensors(head, b""))
+    put("safetensors", "small", formats.safetensors({"__metadata__": {"a": "b"}, "x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+                                                     "y": {"dtype": "F16", "shape": [1, 2], "data_offsets": [8, 12]}}, bytes(12)))
+    state, _ = formats.split_safetensors(content(run + "/state.safetensors"))
+    put("run_state", "head", formats.safetensors({"__metadata__": {k: v for k, v in state["__metadata__"].items() if k != "checksum"}}, b""))
+    put("run_options", "options.json", content(run + "/options.json"))
+    put("run_statistics", "stats.jsonl", content(run + "/stats.jsonl"))
+    spec = {"architecture": "3 x (convolution 3x3, ReLU, maximum 2x2), dense, ReLU, dense, softmax", "input": [1, 8, 8], "width": 2, "features": 6, "classes": 2, "mean": 0.5, "deviation": 0.2}
+    put("classifier", "head", formats.safetensors({"__metadata__": {"format": "mdsm-classifier", "spec": json.dumps(spec), "info": "{}",
+                                                                    "classes": '["a", "b"]'}}, b""))
+    mdsm("sample", "--model", model, "-n", 2, "--sampler", "fast", "--steps", 3, "--out", "samples")
+    drawn = json.loads(content(folder + "/samples/samples.json"))
+    drawn["parameters"] = {"sampler": "fast"}
+    put("samples", "samples.json", json.dumps(drawn))
+    put("samples_old_part", "000000.json", json.dumps(drawn))
+    put("samples_old_part", "huge-shape.json", json.dumps({**drawn, "shape": [2**54] * 3, "seeds": [], "energy": [], "sigma": [],
+                                                           "evaluations": []}))
+    put("samples_source", "samples.json", json.dumps(drawn))
+    put("samples_run", "run.json", json.dumps({"parameters": {"sampler": "fast"}, "holds_all": True}))
+    lists = {key: value for key, value in drawn.items() if key not in ("parameters", "summary")}
+    lists.update(shape=[1, 1, 2], draws=0, trace_steps=[], trace_temperature=[])
+    put("samples_part", "part", formats.safetensors({"__metadata__": {"samples": json.dumps(lists)}, "x": {
+        "dtype": "F32", "shape": [2, 1, 1, 2], "data_offsets": [0, 16]}}, bytes(16)))
+    put("state_dict", "small.pt", formats.state_dict({"layer.weight": ((2, 2), [1, 2, 3, 4])}))
+
+
+def main():
+    for target in ("arrays", "images", "texts"):
+        globals()[target]()
+    folder = tempfile.mkdtemp(prefix="mdsm_corpus_")
+    try:
+        models(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

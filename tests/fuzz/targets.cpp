@@ -1,0 +1,164 @@
+#include "targets.h"
+
+#include <unistd.h>
+
+#include "classify/classifier.h"
+#include "core/error.h"
+#include "core/options.h"
+#include "core/seeds.h"
+#include "data/dataset.h"
+#include "eval/betas.h"
+#include "eval/quality.h"
+#include "eval/sample_source.h"
+#include "image/image.h"
+#include "io/npy.h"
+#include "io/safetensors.h"
+#include "io/zip.h"
+#include "network/model_file.h"
+#include "network/state_dict.h"
+#include "report/sample_store.h"
+#include "reproduce/recipe.h"
+#include "restore/kernel_file.h"
+#include "train/checkpoint.h"
+#include "train/run_folder.h"
+#include "train/stats.h"
+
+namespace mdsm::fuzz {
+namespace {
+
+// A folder of this process, in memory where there is such a place.
+const fs::path& folder() {
+  static const struct Folder {
+    fs::path path;
+    Folder() {
+      const fs::path root =
+          ::access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm") : fs::temp_directory_path();
+      path = root / ("mdsm_fuzz_" + std::to_string(::getpid()));
+      fs::create_directories(path);
+    }
+    ~Folder() {
+      std::error_code error;
+      fs::remove_all(path, error);
+    }
+  } made;
+  return made.path;
+}
+
+// Not write_file, which waits for the disk.
+fs::path as_file(Bytes bytes, const char* name) {
+  const fs::path path = folder() / name;
+  fs::create_directories(path.parent_path());
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size()) std::abort();
+  std::fclose(file);
+  return path;
+}
+
+std::string as_text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+void read_data(const fs::path& path, const char* source, Split split = Split::train) {
+  data::DataOptions options;
+  options.source = std::string(source) + ":" + path.string();
+  options.split = split;
+  data::open_dataset(options);
+}
+
+void read_options(Bytes bytes, const char* name) {
+  OptionSet options("fuzz", "");
+  int64_t count = 1;
+  double rate = 1;
+  bool flag = false;
+  std::string text;
+  options.add("count", count, "").range(0, 100);
+  options.add("rate", rate, "").above(0);
+  options.add("flag", flag, "");
+  options.add("text", text, "");
+  options.load(as_file(bytes, name));
+}
+
+const network::Spec& small_spec() {
+  static const network::Spec spec = [] {
+    network::Spec made;
+    made.network = network::Network::res6;
+    made.width = 4;
+    made.channels = 1;
+    made.size = 8;
+    made.sigma0 = 0.1;
+    return made;
+  }();
+  return spec;
+}
+
+// What every sample folder of these targets was made with.
+const nlohmann::json kParameters = {{"sampler", "fast"}};
+
+void resume_samples(Bytes bytes, const char* name) {
+  fs::remove_all(folder() / "samples");
+  as_file(bytes, name);
+  const std::string_view run = R"({"parameters": {"sampler": "fast"}})";
+  if (std::string_view(name) != "samples/samples.json")
+    as_file(std::as_bytes(std::span(run)), "samples/parts/run.json");
+  const report::SampleStore store(folder() / "samples", kParameters, true, false);
+}
+
+}  // namespace
+
+const std::map<std::string, Target>& targets() {
+  static const std::map<std::string, Target> all = {
+      {"image", [](Bytes bytes) { image::decode_image(bytes, "input"); }},
+      {"npy", [](Bytes bytes) { io::read_npy(as_file(bytes, "input.npy")); }},
+      {"npy_in_memory", [](Bytes bytes) { io::parse_npy(bytes, "input"); }},
+      {"npy_images", [](Bytes bytes) { read_data(as_file(bytes, "images.npy"), "npy"); }},
+      {"npz", [](Bytes bytes) { eval::read_statistics(as_file(bytes, "input.npz")); }},
+      {"zip", [](Bytes bytes) { io::read_zip(bytes, "input"); }},
+      {"idx", [](Bytes bytes) { read_data(as_file(bytes, "train-images-idx3-ubyte"), "idx"); }},
+      {"cifar10", [](Bytes bytes) { read_data(as_file(bytes, "data_batch_1.bin"), "cifar10"); }},
+      {"cifar10_archive", [](Bytes bytes) { read_data(as_file(bytes, "input.tar.gz"), "cifar10"); }},
+      {"svhn", [](Bytes bytes) { read_data(as_file(bytes, "train_32x32.mat"), "svhn"); }},
+      {"safetensors",
+       [](Bytes bytes) {
+         const io::SafetensorsFile file(as_file(bytes, "input.safetensors"));
+         for (const auto& entry : file.entries()) file.read(entry);
+       }},
+      {"model", [](Bytes bytes) { network::load_model(as_file(bytes, "model.safetensors")); }},
+      {"classifier",
+       [](Bytes bytes) { classify::load_classifier(as_file(bytes, "classifier.safetensors")); }},
+      {"state_dict",
+       [](Bytes bytes) { network::parameters_from(network::read_state_dict(bytes, "input"), {}, "input"); }},
+      {"options_toml", [](Bytes bytes) { read_options(bytes, "input.toml"); }},
+      {"options_json", [](Bytes bytes) { read_options(bytes, "input.json"); }},
+      {"recipe", [](Bytes bytes) { reproduce::read_recipe(as_file(bytes, "recipe.json")); }},
+      {"seeds", [](Bytes bytes) { parse_seeds(as_text(bytes), "--seeds"); }},
+      {"betas", [](Bytes bytes) { eval::parse_betas(as_text(bytes), "input"); }},
+      {"kernel",
+       [](Bytes bytes) { restore::read_kernel(as_file(bytes, "kernel.npy").string(), "--kernel"); }},
+      {"kernel_image",
+       [](Bytes bytes) { restore::read_kernel(as_file(bytes, "kernel.png").string(), "--kernel"); }},
+      {"run_options",
+       [](Bytes bytes) {
+         as_file(bytes, "run/options.json");
+         train::RunFolder::recorded_options(folder() / "run");
+       }},
+      {"run_statistics",
+       [](Bytes bytes) {
+         const fs::path path = as_file(bytes, "stats.jsonl");
+         train::read_stats(path);
+         train::cut_stats(path, 10);
+       }},
+      {"run_state",
+       [](Bytes bytes) { const train::StateFile file(as_file(bytes, "state.safetensors"), small_spec()); }},
+      {"samples", [](Bytes bytes) { resume_samples(bytes, "samples/samples.json"); }},
+      {"samples_part", [](Bytes bytes) { resume_samples(bytes, "samples/parts/000000.safetensors"); }},
+      {"samples_old_part", [](Bytes bytes) { resume_samples(bytes, "samples/parts/000000.json"); }},
+      {"samples_run", [](Bytes bytes) { resume_samples(bytes, "samples/parts/run.json"); }},
+      {"samples_source",
+       [](Bytes bytes) {
+         as_file({}, "drawn/samples.npy");
+         as_file(bytes, "drawn/samples.json");
+         eval::sample_source((folder() / "drawn").string());
+       }},
+  };
+  return all;
+}
+
+}  // namespace mdsm::fuzz

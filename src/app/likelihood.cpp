@@ -54,11 +54,12 @@ json parameters(const LikelihoodOptions& options, const network::Model& model,
                 const eval::GaussianReference& reference, const eval::ReverseStarts& starts) {
   json values = options.recorded;
   for (const char* key : {"out", "threads", "batch", "save-every"}) values.erase(key);
-  // Those of the other method, which states from before it do not have; nor do they have tiles or damaged
-  // files.
+  // Those of the other method, which states from before it do not have; nor do they have tiles, damaged
+  // files or bfloat16.
   for (const char* key : {"method", "sigma-max", "nodes", "draws", "clean"}) values.erase(key);
   if (values.value("tile", 0) == 0) values.erase("tile");
   if (!values.value("skip-damaged", false)) values.erase("skip-damaged");
+  if (values.value("precision", "") == "float32") values.erase("precision");
   values["samples-noise"] = options.samples_noise;  // what -1 stood for
   values.update(model_parameters(options.use.model, model));
   values["command"] = "likelihood";

@@ -194,12 +194,15 @@ SampleStore::SampleStore(fs::path folder, json parameters, bool resume, bool for
   std::error_code error;
   if (!fs::exists(folder_, error)) return;
   if (!fs::is_directory(folder_, error)) fail("name a folder", "{}: is a file", folder_.string());
+  const auto refuse = [&] {
+    if (!force && !resume && holds_samples())
+      fail("add --resume to go on with them, --force to replace them, or choose another --out",
+           "{}: holds samples already", folder_.string());
+  };
+  refuse();  // whoever is drawing there
   lock();
-  if (force || !holds_samples()) return;
-  if (!resume)
-    fail("add --resume to go on with them, --force to replace them, or choose another --out",
-         "{}: holds samples already", folder_.string());
-  read_existing();
+  refuse();  // whoever has finished since
+  if (!force && holds_samples()) read_existing();
 }
 
 fs::path SampleStore::part(size_t number) const { return parts() / fmt::format("{:06}.safetensors", number); }

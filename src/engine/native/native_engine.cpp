@@ -42,12 +42,7 @@ class NativeEngine : public TrainableEnergy {
       : TrainableEnergy(parameters.spec()),
         network_(spec(), arithmetic),
         weights_(parameters),
-        packed_(network_.fusion, network_.image, network_.layout),
-        ema_(zeros()),
-        m_(zeros()),
-        v_(zeros()),
-        gradient_(zeros()) {
-    std::ranges::copy(parameters.values(), ema_.data());
+        packed_(network_.fusion, network_.image, network_.layout) {
     packed_.set(weights_.values());
   }
 
@@ -60,6 +55,16 @@ class NativeEngine : public TrainableEnergy {
     FloatBuffer buffer(weights_.values().size());
     std::fill_n(buffer.data(), buffer.size(), 0.0f);
     return buffer;
+  }
+
+  // What only training needs is made when it is first asked for, or before the weights change.
+  void make_training_vectors() {
+    if (gradient_.size() > 0) return;
+    ema_ = zeros();
+    m_ = zeros();
+    v_ = zeros();
+    std::ranges::copy(weights_.values(), ema_.data());
+    gradient_ = zeros();
   }
 
   // The plan for this batch, most recently used first, with an arena large enough for it.
@@ -111,6 +116,7 @@ class NativeEngine : public TrainableEnergy {
   void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                                std::span<float> residual, std::span<float> energy) override {
     const Mode mode = objective_mode(spec().head);
+    make_training_vectors();
     for_pieces(x.shape.n, piece_of(objective_piece_, mode, x.shape.n), [&](int64_t first, int64_t count) {
       plan(mode, count)
           .objective(packed_, arena_.data(), x.images(first, count).data, noisy.images(first, count).data,
@@ -121,6 +127,7 @@ class NativeEngine : public TrainableEnergy {
 
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                             std::span<float> energy) override {
+    make_training_vectors();
     for_pieces(
         x.shape.n, piece_of(energy_piece_, Mode::parameters, x.shape.n), [&](int64_t first, int64_t count) {
           plan(Mode::parameters, count)
@@ -131,9 +138,13 @@ class NativeEngine : public TrainableEnergy {
 
   void set_window_impl(const Window& window) override { network_.window = window; }
 
-  void zero_gradient_impl() override { std::fill_n(gradient_.data(), gradient_.size(), 0.0f); }
+  void zero_gradient_impl() override {
+    make_training_vectors();
+    std::fill_n(gradient_.data(), gradient_.size(), 0.0f);
+  }
 
   double gradient_norm_impl() override {
+    make_training_vectors();
     // Pieces of fixed size, added in order: the same bits with any number of threads.
     constexpr int64_t kPart = 1 << 15;
     const auto count = static_cast<int64_t>(gradient_.size()), parts = (count + kPart - 1) / kPart;
@@ -149,6 +160,7 @@ class NativeEngine : public TrainableEnergy {
   }
 
   void optimiser_step_impl(const AdamStep& step) override {
+    make_training_vectors();
     const auto correction = [&](double beta) {
       return static_cast<float>(1.0 / (1.0 - std::pow(beta, static_cast<double>(step.step))));
     };
@@ -168,6 +180,7 @@ class NativeEngine : public TrainableEnergy {
   }
 
   std::span<float> vector(StateVector which) {
+    if (which != StateVector::weights) make_training_vectors();
     switch (which) {
       case StateVector::weights:
         return weights_.values();
@@ -188,6 +201,7 @@ class NativeEngine : public TrainableEnergy {
   }
 
   void write_impl(StateVector which, std::span<const float> values) override {
+    make_training_vectors();
     std::ranges::copy(values, vector(which).begin());
     if (which == StateVector::weights) packed_.set(weights_.values());
   }

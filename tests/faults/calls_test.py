@@ -3,11 +3,9 @@ and the command succeeds, or it ends with one line that names a file and the cau
 as a run without faults."""
 import errno
 import os
-import shutil
 import sys
-import tempfile
 
-from jobs import Job, call, calls_in, prepare, with_faults
+from jobs import call, calls_in, for_each_job, with_faults
 
 
 def places(job, log):
@@ -52,14 +50,5 @@ def check(job, root):
     return failures
 
 
-def main():
-    root = tempfile.mkdtemp(prefix="mdsm_faults_")
-    try:
-        prepare(root)
-        sys.exit(1 if sum(check(Job(name, root), root) for name in ("train", "sample", "likelihood")) else 0)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-
-
 if __name__ == "__main__":
-    main()
+    for_each_job(check)

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 import formats  # noqa: E402
@@ -83,3 +84,13 @@ def prepare(root):
                  "0", "--threads", "1", "--outdir", root + "/made"])
     assert made.returncode == 0, made.stderr
     shutil.copy(glob.glob(root + "/made/*/ema.safetensors")[0], root + "/model.safetensors")
+
+
+def for_each_job(check):
+    """Calls check(job, folder) for each command, which answers with its failures; ends the program."""
+    root = tempfile.mkdtemp(prefix="mdsm_faults_")
+    try:
+        prepare(root)
+        sys.exit(1 if sum(check(Job(name, root), root) for name in ("train", "sample", "likelihood")) else 0)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)

@@ -7,9 +7,8 @@ import os
 import random
 import shutil
 import sys
-import tempfile
 
-from jobs import Job, call, calls_in, content, prepare, with_faults
+from jobs import call, calls_in, content, for_each_job, with_faults
 
 LOSSES = int(sys.argv[3]) if len(sys.argv) > 3 else 8
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
@@ -102,14 +101,5 @@ def check(job, root):
     return failures
 
 
-def main():
-    root = tempfile.mkdtemp(prefix="mdsm_power_")
-    try:
-        prepare(root)
-        sys.exit(1 if sum(check(Job(name, root), root) for name in ("train", "sample", "likelihood")) else 0)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-
-
 if __name__ == "__main__":
-    main()
+    for_each_job(check)

@@ -6,6 +6,7 @@
 
 #include "core/threads.h"
 #include "engine/native/kernels.h"
+#include "engine/native/thread_memory.h"
 
 namespace mdsm::engine::native {
 namespace {
@@ -97,14 +98,9 @@ void run(const Primitive& primitive, const typename Primitive::primitive_desc& d
          std::unordered_map<int, memory> arguments) {
   const OneThread one;
   thread_local dnnl::stream stream(dnnl_engine());
-  thread_local FloatBuffer scratchpad;
-  const memory::desc scratchpad_desc = desc.scratchpad_desc();
-  const size_t count = (scratchpad_desc.get_size() + sizeof(float) - 1) / sizeof(float);
-  if (scratchpad.size() < count) {
-    scratchpad = FloatBuffer();  // give the old one back first
-    scratchpad = FloatBuffer(count);
-  }
-  arguments.emplace(DNNL_ARG_SCRATCHPAD, at(scratchpad_desc, scratchpad.data()));
+  const memory::desc scratchpad = desc.scratchpad_desc();
+  const size_t floats = (scratchpad.get_size() + sizeof(float) - 1) / sizeof(float);
+  arguments.emplace(DNNL_ARG_SCRATCHPAD, at(scratchpad, thread_memory(static_cast<int64_t>(floats))));
   primitive.execute(stream, arguments);
   stream.wait();
 }

@@ -6,8 +6,6 @@
 // same bits with any number of threads.
 #pragma once
 
-#include <array>
-#include <span>
 #include <vector>
 
 #include "core/tensor.h"

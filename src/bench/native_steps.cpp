@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "engine/registry/registry.h"
 #include "io/npy.h"
 #include "sample/langevin.h"
 #include "train/noise.h"
@@ -24,7 +23,7 @@ double seconds_since(Clock::time_point start) {
 NativeSteps::NativeSteps(Problem problem, const StepNumbers& numbers)
     : problem_(std::move(problem)),
       numbers_(numbers),
-      engine_(engine::make_engine({.exact = numbers.exact}, problem_.parameters)),
+      engine_(engine::make_engine({.exact = numbers.exact, .precision = numbers.precision}, problem_.parameters)),
       noisy_(problem_.clean.shape()),
       residual_(problem_.sigma.size()),
       energy_(problem_.sigma.size()),

@@ -7,6 +7,7 @@
 
 #include "bench/problem.h"
 #include "engine/native/profile.h"
+#include "engine/registry/registry.h"
 #include "engine/trainable_energy.h"
 #include "train/likelihood.h"
 
@@ -16,6 +17,7 @@ struct StepNumbers {
   double lr = 1e-4, ema = 0.999, eps = 0.02;
   uint64_t seed = 0;
   bool exact = false;  // direct convolutions only
+  engine::Precision precision = engine::Precision::float32;
 };
 
 struct Profile {

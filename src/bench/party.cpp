@@ -72,6 +72,7 @@ void Party::set_up(const fs::path& problem, const Configuration& config, const S
                   {"threads", options.threads},
                   {"seed", options.seed},
                   {"exact", options.exact},
+                  {"precision", mdsm::to_string(options.precision)},
                   {"lr", numbers.lr},
                   {"ema", numbers.ema},
                   {"eps", numbers.eps}});

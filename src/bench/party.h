@@ -8,6 +8,7 @@
 #include "bench/configuration.h"
 #include "core/child_process.h"
 #include "core/files.h"
+#include "engine/registry/registry.h"
 
 namespace mdsm::bench {
 
@@ -29,6 +30,7 @@ struct SideOptions {
   int threads = 2;
   uint64_t seed = 0;
   bool exact = false;  // ours only: direct convolutions
+  engine::Precision precision = engine::Precision::float32;
 };
 
 class Party {

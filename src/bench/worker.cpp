@@ -30,7 +30,8 @@ NativeSteps make_steps(const json& request) {
                        json_value<int64_t>(request.at("batch"))};
   StepNumbers numbers{request.at("lr").get<double>(), request.at("ema").get<double>(),
                       request.at("eps").get<double>(), json_value<uint64_t>(request.at("seed")),
-                      request.at("exact").get<bool>()};
+                      request.at("exact").get<bool>(),
+                      from_name<engine::Precision>(request.at("precision").get<std::string>(), "precision")};
   return {read_problem(request.at("folder").get<std::string>(), config), numbers};
 }
 

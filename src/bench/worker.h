@@ -3,7 +3,7 @@
 //
 //   {"do": "setup", "folder": F, "network": .., "width": .., "channels": .., "size": .., "head": ..,
 //    "sigma0": .., "batch": .., "threads": .., "seed": .., "lr": .., "ema": .., "eps": ..,
-//    "exact": ..}
+//    "exact": .., "precision": ..}
 //        reads weights, clean, noisy, sigma and weight from F/*.npy (problem.h); answers {"name": ..}
 //   {"do": "train", "repeat": K}, {"do": "langevin", "repeat": K}, {"do": "langevin-input", "repeat": K}
 //        {"seconds": of one step}; the last two differ only in a peer that can waste weight gradients

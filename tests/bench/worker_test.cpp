@@ -48,7 +48,8 @@ std::string setup(const fs::path& folder) {
                   {"lr", 1e-4},
                   {"ema", 0.9},
                   {"eps", 0.02},
-                  {"exact", false}});
+                  {"exact", false},
+                  {"precision", "float32"}});
   return request.dump();
 }
 

@@ -51,10 +51,10 @@ TEST_P(KernelTest, EluAndItsEdges) {
     }();
     FloatBuffer y = filled(shape.count(), 0), second = filled(shape.count(), 0);
     std::ranges::copy(x.span(), y.data());
-    k.finish({.op = Op::elu}, shape.shape(), 0, 1, y.data());
+    k.floats.finish({.op = Op::elu}, shape.shape(), 0, 1, y.data());
     FloatBuffer same = filled(shape.count(), 0);
     std::ranges::copy(x.span(), same.data());
-    k.finish({.second = second.data()}, shape.shape(), 0, 1, same.data());
+    k.floats.finish({.second = second.data()}, shape.shape(), 0, 1, same.data());
     for (int64_t i = 0; i < shape.count(); ++i) {
       const double v = static_cast<double>(x.data()[i]), wanted = elu(v);
       ASSERT_NEAR(y.data()[i], wanted, 2e-7 * std::max(1.0, std::abs(wanted))) << "x = " << v;
@@ -75,8 +75,8 @@ TEST_P(KernelTest, EpilogueInEveryCombination) {
       FloatBuffer map = normal_map(shape, 2, 2.0f);
       const Finished wanted = data.finish(Doubles(map.span().begin(), map.span().end()));
       const Epilogue epilogue = data.epilogue(map.data());
-      k.finish(epilogue, shape.shape(), 0, 3, map.data());
-      k.finish(epilogue, shape.shape(), 3, 4, map.data());
+      k.floats.finish(epilogue, shape.shape(), 0, 3, map.data());
+      k.floats.finish(epilogue, shape.shape(), 3, 4, map.data());
       expect_near(map.span(), wanted.map, 4e-6);
       parts.raw ? expect_near(data.raw.span(), wanted.raw, 2e-6) : expect_untouched(data.raw.span());
       parts.second == EpilogueParts::Second::none ? expect_untouched(data.second.span())
@@ -88,7 +88,7 @@ TEST_P(KernelTest, EpilogueInEveryCombination) {
 TEST_P(KernelTest, EpilogueOfSomePlanesLeavesTheOthers) {
   const Blocked shape{3, 8, 5, 8};
   FloatBuffer map = filled(shape.count(), -1), second = filled(shape.count(), kUntouched);
-  k.finish({.op = Op::elu, .second = second.data()}, shape.shape(), 1, 2, map.data());
+  k.floats.finish({.op = Op::elu, .second = second.data()}, shape.shape(), 1, 2, map.data());
   const auto plane = static_cast<size_t>(shape.image());
   for (const size_t other : {size_t{0}, 2 * plane}) {
     for (const float v : map.span().subspan(other, plane)) ASSERT_EQ(v, -1);
@@ -102,7 +102,7 @@ TEST_P(KernelTest, PoolingAndItsTranspose) {
     const Blocked shape{3, block, 6, block};
     const FloatBuffer in = normal(shape.count(), 5);
     FloatBuffer pooled = filled(shape.count() / 4, 0);
-    k.pool(shape.shape(), 0, 3, in.data(), 0, pooled.data(), false);
+    k.floats.pool(shape.shape(), 0, 3, in.data(), 0, pooled.data(), false);
     Doubles wanted(pooled.size());
     for (int64_t at = 0; at < shape.count(); ++at)
       wanted[static_cast<size_t>(shape.pooled(at))] += 0.25 * static_cast<double>(in.data()[at]);
@@ -111,7 +111,7 @@ TEST_P(KernelTest, PoolingAndItsTranspose) {
     // <pool(in), other> = <in, pool^T(other)>
     const FloatBuffer other = normal(shape.count() / 4, 6);
     FloatBuffer back = filled(shape.count(), 0);
-    k.finish({.add = other.data(), .add_unpooled = true}, shape.shape(), 0, 3, back.data());
+    k.floats.finish({.add = other.data(), .add_unpooled = true}, shape.shape(), 0, 3, back.data());
     double left = 0, right = 0;
     for (size_t i = 0; i < other.size(); ++i) left += static_cast<double>(pooled.data()[i]) * other.data()[i];
     for (size_t i = 0; i < in.size(); ++i) right += static_cast<double>(in.data()[i]) * back.data()[i];
@@ -123,7 +123,7 @@ TEST_P(KernelTest, PlaneSum) {
   for (const int64_t block : blocks()) {
     const FloatBuffer in = normal(25 * block, 7);
     FloatBuffer sum = filled(block, 0);
-    k.plane_sum(in.data(), sum.data(), 25, block);
+    k.floats.plane_sum(in.data(), sum.data(), 25, block);
     Doubles wanted(sum.size());
     for (size_t i = 0; i < in.size(); ++i) wanted[i % sum.size()] += static_cast<double>(in.data()[i]);
     expect_near(sum.span(), wanted, 1e-5);
@@ -174,9 +174,9 @@ TEST_P(KernelTest, InputConvolutionAndItsTransposes) {
         const InputConvolution conv{channels, out, size, size, block, weights.data()};
         PlainInput wanted = plain_input(conv, map, x, dy);
         FloatBuffer dx = filled(channels * size * size, kUntouched), dw = filled(out * channels * 9, 1);
-        k.input_backward(conv, dy.data(), dx.data());
+        k.floats.input_backward(conv, dy.data(), dx.data());
         expect_near(dx.span(), wanted.dx, 2e-4);
-        k.input_weights(conv, bordered.data(), dy.data(), dw.data());
+        k.floats.input_weights(conv, bordered.data(), dy.data(), dw.data());
         for (double& v : wanted.dw) v += 1;  // adds to what is there
         expect_near(dw.span(), wanted.dw, 1e-4);
       }
@@ -197,7 +197,7 @@ TEST_P(KernelTest, InputConvolutionWithItsEpilogue) {
       EpilogueData data(parts, shape);
       const Finished wanted = data.finish(both);
       FloatBuffer map = filled(shape.count(), kUntouched);
-      k.input_forward(conv, with_border(x, channels, size).data(), 1, data.epilogue(map.data()), map.data());
+      k.floats.input_forward(conv, with_border(x, channels, size).data(), 1, data.epilogue(map.data()), map.data());
 
       const auto image = static_cast<size_t>(shape.image());
       const auto expect_second = [&](const FloatBuffer& found, const Doubles& values) {
@@ -229,6 +229,87 @@ TEST_P(KernelTest, AdamAndNorm) {
   expect_near(weights.span(), wanted_weights, 1e-6);
   expect_near(ema.span(), wanted_ema, 1e-6);
   EXPECT_NEAR(k.sum_of_squares(gradient.data(), 301), sum, 1e-9 * sum);
+}
+
+// Kernels on maps in bfloat16 do what those on floats do, to the bits that bfloat16 has.
+TEST_P(KernelTest, EpilogueInBfloat16) {
+  for (const int64_t block : blocks()) {
+    const Blocked shape{2, 2 * block - 3, 6, block};
+    for (const EpilogueParts& parts :
+         epilogue_parts({Op::none, Op::elu, Op::slope, Op::bend, Op::silu_slope, Op::silu_bend},
+                        {Add::none, Add::map, Add::unpooled}))
+      for (const bool silu : {false, true}) {
+        SCOPED_TRACE(parts.text() + ", block " + std::to_string(block) + (silu ? ", SiLU" : ""));
+        EpilogueData data(parts, shape);
+        HalfEpilogue halves(data, silu);
+        FloatBuffer map = normal_map(shape, 2, 2.0f);
+        HalfMap half(map);
+        Epilogue epilogue = data.epilogue(map.data());
+        epilogue.second_silu = silu;
+        k.floats.finish(epilogue, shape.shape(), 0, 4, map.data());
+        k.halves.finish(halves.epilogue, shape.shape(), 0, 3, half.data());
+        k.halves.finish(halves.epilogue, shape.shape(), 3, 4, half.data());
+        half.expect_near(map);
+        if (parts.raw) halves.raw.expect_near(data.raw);
+        if (parts.second != EpilogueParts::Second::none) halves.second.expect_near(data.second);
+      }
+  }
+}
+
+TEST_P(KernelTest, ElementwiseInBfloat16) {
+  for (const int64_t block : blocks()) {
+    const Blocked shape{2, 2 * block, 6, block};
+    FloatBuffer large = normal_map(shape, 1), small = normal_map(shape.halved(), 2);
+    HalfMap half_large(large), half_small(small);
+    FloatBuffer to_large = filled(shape.count(), 9), to_small = filled(shape.halved().count(), 9);
+    HalfMap half_to_large(to_large), half_to_small(to_small);
+    for (const bool sums : {false, true}) {
+      k.floats.pool(shape.shape(), 0, 4, large.data(), 0, to_small.data(), sums);
+      k.halves.pool(shape.shape(), 0, 4, half_large.data(), 0, half_to_small.data(), sums);
+      half_to_small.expect_near(to_small);
+    }
+    k.floats.upsample(shape.shape(), 0, 4, small.data(), 0, to_large.data());
+    k.halves.upsample(shape.shape(), 0, 4, half_small.data(), 0, half_to_large.data());
+    half_to_large.expect_near(to_large);
+    for (const bool unpooled : {false, true})
+      for (const bool add : {false, true}) {
+        k.floats.gather(shape.shape(), 0, 4, unpooled ? small.data() : large.data(), unpooled, add,
+                        to_large.data());
+        k.halves.gather(shape.shape(), 0, 4, unpooled ? half_small.data() : half_large.data(), unpooled, add,
+                        half_to_large.data());
+        half_to_large.expect_near(to_large);
+      }
+    FloatBuffer sum = filled(block, 0), half_sum = filled(block, 0);
+    k.floats.plane_sum(large.data(), sum.data(), 36, block);
+    k.halves.plane_sum(half_large.data(), half_sum.data(), 36, block);
+    for (int64_t c = 0; c < block; ++c) EXPECT_NEAR(half_sum.data()[c], sum.data()[c], 1e-4);
+    FloatBuffer back = filled(shape.count(), 0);
+    HalfMap narrowed(back);
+    k.widen(half_large.data(), back.data(), shape.count());
+    for (int64_t j = 0; j < shape.count(); ++j) ASSERT_EQ(back.data()[j], large.data()[j]);
+    k.narrow(back.data(), narrowed.data(), shape.count());
+    for (int64_t j = 0; j < shape.count(); ++j) ASSERT_EQ(narrowed.data()[j], half_large.data()[j]);
+  }
+}
+
+TEST_P(KernelTest, InputConvolutionInBfloat16) {
+  for (const int64_t block : blocks()) {
+    const Blocked shape{1, block, 6, block};
+    const FloatBuffer weights = normal(block * 2 * 9, 3), x = normal(2 * 8 * 8 + 16, 4);
+    const InputConvolution conv{2, block, 6, 6, block, weights.data()};
+    FloatBuffer map = filled(shape.count(), 9), dx = filled(2 * 36, 0), half_dx = filled(2 * 36, 0),
+                dw = filled(block * 18, 1), half_dw = filled(block * 18, 1), dy = normal_map(shape, 5);
+    HalfMap half(map), half_dy(dy);
+    k.floats.input_forward(conv, x.data(), 0, {}, map.data());
+    k.halves.input_forward(conv, x.data(), 0, {}, half.data());
+    half.expect_near(map);
+    k.floats.input_backward(conv, dy.data(), dx.data());
+    k.halves.input_backward(conv, half_dy.data(), half_dx.data());
+    k.floats.input_weights(conv, x.data(), dy.data(), dw.data());
+    k.halves.input_weights(conv, x.data(), half_dy.data(), half_dw.data());
+    for (int64_t j = 0; j < 72; ++j) ASSERT_NEAR(half_dx.data()[j], dx.data()[j], 1e-4);
+    for (int64_t j = 0; j < block * 18; ++j) ASSERT_NEAR(half_dw.data()[j], dw.data()[j], 1e-4);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryIsa, KernelTest, testing::ValuesIn(kernel_variants()),

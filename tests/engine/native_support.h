@@ -2,6 +2,8 @@
 // convolution written out in double.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -10,6 +12,7 @@
 #include "core/random.h"
 #include "core/tensor.h"
 #include "engine/native/epilogue.h"
+#include "engine/native/tile_kernels.h"
 
 namespace mdsm::engine::native::test {
 
@@ -128,8 +131,10 @@ struct EpilogueData {
     if (parts.bias) e.bias = bias.data();
     if (parts.raw) e.raw = raw.data();
     e.op = parts.op;
-    if (parts.op == Epilogue::Op::slope || parts.op == Epilogue::Op::bend) e.y = y.data();
-    if (parts.op == Epilogue::Op::bend) e.delta = delta.data(), e.ydot = ydot.data();
+    using Op = Epilogue::Op;
+    const bool bend = parts.op == Op::bend || parts.op == Op::silu_bend;
+    if (bend || parts.op == Op::slope || parts.op == Op::silu_slope) e.y = y.data();
+    if (bend) e.delta = delta.data(), e.ydot = ydot.data();
     if (parts.add != EpilogueParts::Add::none) e.add = add.data();
     if (parts.add == EpilogueParts::Add::own_memory) e.add = dst;
     e.add_unpooled = parts.add == EpilogueParts::Add::unpooled;
@@ -161,6 +166,61 @@ struct EpilogueData {
       if (parts.second == EpilogueParts::Second::slope) f.second.push_back(v * slope(second_y.data()[k]));
     }
     return f;
+  }
+};
+
+// A map in bfloat16. The floats it is made of are rounded too, so that both hold the same numbers.
+class HalfMap {
+ public:
+  HalfMap() = default;
+  explicit HalfMap(FloatBuffer& values) : memory_(values.size() / 2 + 32), count_(values.size()) {
+    for (size_t k = 0; k < count_; ++k) {
+      data()[k] = to_bfloat16(values.data()[k]);
+      values.data()[k] = to_float(data()[k]);
+    }
+  }
+  Bfloat16* data() { return reinterpret_cast<Bfloat16*>(memory_.data()); }
+
+  // What was computed from the same numbers and rounded at the end.
+  void expect_near(const FloatBuffer& wanted) {
+    ASSERT_EQ(count_, wanted.size());
+    for (size_t k = 0; k < count_; ++k) {
+      const float value = wanted.data()[k];
+      ASSERT_NEAR(to_float(data()[k]), value, 0x1.02p-8f * std::fabs(value) + 2e-4f) << "at " << k;
+    }
+  }
+
+ private:
+  FloatBuffer memory_;
+  size_t count_ = 0;
+};
+
+// The epilogue of `data` on maps in bfloat16.
+struct HalfEpilogue {
+  HalfMap y, delta, ydot, add, second_y, raw, second;
+  EpilogueOf<Bfloat16> epilogue;
+
+  HalfEpilogue(EpilogueData& data, bool silu)
+      : y(data.y),
+        delta(data.delta),
+        ydot(data.ydot),
+        add(data.add),
+        second_y(data.second_y),
+        raw(data.raw),
+        second(data.second) {
+    const Epilogue from = data.epilogue(nullptr);
+    const auto same = [](const float* used, HalfMap& map) { return used ? map.data() : nullptr; };
+    epilogue.bias = from.bias;
+    epilogue.op = from.op;
+    epilogue.raw = same(from.raw, raw);
+    epilogue.y = same(from.y, y);
+    epilogue.delta = same(from.delta, delta);
+    epilogue.ydot = same(from.ydot, ydot);
+    epilogue.add = same(from.add, add);
+    epilogue.add_unpooled = from.add_unpooled;
+    epilogue.second = same(from.second, second);
+    epilogue.second_y = same(from.second_y, second_y);
+    epilogue.second_silu = silu;
   }
 };
 

@@ -1,5 +1,6 @@
 // The convolution on matrix units against the definition of a convolution in double. Maps and weights are
-// numbers that bfloat16 holds exactly, so nothing but the order of a float32 sum may differ. Where the CPU
+// numbers that bfloat16 holds exactly and results are wide, so nothing but the order of a float32 sum may
+// differ. Where the CPU
 // has no matrix units the products are emulated; the loops around them are the same.
 #include "engine/native/tile_convolution.h"
 
@@ -92,19 +93,22 @@ struct Problem {
   }
   FloatBuffer forward() {
     FloatBuffer dst = filled(static_cast<int64_t>(diff_dst.size()), 9);
-    make().forward({src.data(), from.planes}, weights, {}, {dst.data(), to.planes});
+    HalfMap half(src);
+    make().forward({half.data(), from.planes}, weights, {}, MapOut(dst.data(), to.planes));
     return dst;
   }
   FloatBuffer backward() {
     FloatBuffer diff_src = filled(static_cast<int64_t>(src.size()), 9);
-    make().backward({diff_dst.data(), to.planes}, weights, {}, {diff_src.data(), from.planes});
+    HalfMap half(diff_dst);
+    make().backward({half.data(), to.planes}, weights, {}, MapOut(diff_src.data(), from.planes));
     return diff_src;
   }
   FloatBuffer gradient() {
     FloatBuffer sum = filled(static_cast<int64_t>(plain.size()), 0.5f);
     const TileConvolution convolution = make();
     FloatBuffer scratch = filled(convolution.gradient_scratch_count(), NAN);
-    convolution.gradient({src.data(), from.planes}, {diff_dst.data(), to.planes}, weights, sum.data(),
+    HalfMap half_src(src), half_dst(diff_dst);
+    convolution.gradient({half_src.data(), from.planes}, {half_dst.data(), to.planes}, weights, sum.data(),
                          scratch.data());
     return sum;
   }
@@ -169,6 +173,38 @@ TEST_P(TileConvolutionTest, PartsOfLargerMaps) {
   Problem(Size{3, 24, 32, 6, 6}, block(), kernel(), 2).expect_definition();
 }
 
+// So many inputs that sums are kept between groups of them, and outputs that are shared out.
+TEST_P(TileConvolutionTest, ManyChannels) {
+  Problem(Size{3, 328, 24, 6, 6}, block(), kernel()).expect_definition();
+  Problem(Size{2, 72, 344, 4, 4}, block(), kernel()).expect_definition();
+}
+
+// The epilogue between the products: against that of floats on the wide result.
+TEST_P(TileConvolutionTest, EveryEpilogue) {
+  if (kernel() == 4 && block() > 8) GTEST_SKIP() << "the other kernels are enough";
+  Problem problem(Size{3, 24, 2 * block(), 6, 6}, block(), 3);
+  const Blocked shape{3, 2 * block(), 6, block()};
+  for (const EpilogueParts& parts : epilogue_parts(
+           {Epilogue::Op::none, Epilogue::Op::elu, Epilogue::Op::slope, Epilogue::Op::bend,
+            Epilogue::Op::silu_slope, Epilogue::Op::silu_bend},
+           {EpilogueParts::Add::none, EpilogueParts::Add::map, EpilogueParts::Add::unpooled}))
+    for (const bool silu : {false, true}) {
+      SCOPED_TRACE(parts.text() + (silu ? ", SiLU" : ""));
+      EpilogueData data(parts, shape);
+      HalfEpilogue halves(data, silu);
+      FloatBuffer wanted = problem.forward(), result = filled(shape.count(), 9);
+      Epilogue epilogue = data.epilogue(wanted.data());
+      epilogue.second_silu = silu;
+      kernels().floats.finish(epilogue, shape.shape(), 0, 6, wanted.data());
+      HalfMap src(problem.src), half(result);
+      problem.make().forward({src.data(), problem.from.planes}, problem.weights, halves.epilogue,
+                             MapOutOf<Bfloat16>(half.data()));
+      half.expect_near(wanted);
+      if (parts.raw) halves.raw.expect_near(data.raw);
+      if (parts.second != EpilogueParts::Second::none) halves.second.expect_near(data.second);
+    }
+}
+
 TEST_P(TileConvolutionTest, BitsDependNeitherOnTheBatchNorOnThreads) {
   const auto same = [](std::span<const float> a, std::span<const float> b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
@@ -212,17 +248,17 @@ TEST(Bfloat16, RoundsToTheNearest) {
   EXPECT_TRUE(std::isnan(to_float(to_bfloat16(-NAN))));
 }
 
-// What is packed is rounded in the same way.
+// Maps are rounded in the same way.
 TEST(Bfloat16, MapsAreRoundedToTheNearest) {
-  const int64_t block = kernels().widest_block;
   FloatBuffer map = normal(32 * 4, 5);
   const float edges[] = {NAN, INFINITY, -INFINITY, 3.4e38f, 1.0f + 0x1p-8f, 1.0f + 0x1.8p-7f, -0.0f, 1e-40f};
   std::ranges::copy(edges, map.data());
-  alignas(64) Bfloat16 to[32 * 32];
-  tile_kernels().pack({{32, 2, 2, block}, 1, 2, 2, 1, 0, 0}, map.data(), {0, 2}, 32, to);
-  for (int64_t c = 0; c < 32; ++c)
-    for (int64_t p = 0; p < 4; ++p)
-      EXPECT_EQ(to[p * 32 + c], to_bfloat16(map.data()[(c / block * 4 + p) * block + c % block]));
+  alignas(64) Bfloat16 to[32 * 4];
+  for (const Kernels* variant : kernel_variants()) {
+    variant->narrow(map.data(), to, 32 * 4);
+    for (int64_t k = 0; k < 32 * 4; ++k)
+      EXPECT_EQ(to[k], to_bfloat16(map.data()[k])) << variant->isa << ", " << map.data()[k];
+  }
 }
 
 }  // namespace

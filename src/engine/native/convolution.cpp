@@ -65,7 +65,7 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
       tiles_one_(tile_shape(shape, layout)),
       tiles_terms_(tile_shape(times(shape, gradient_terms), layout)) {
   if (tiles_) {
-    thread_scratch_count_ = tiles_one_.thread_scratch_count();
+    thread_scratch_count_ = tiles_terms_.thread_scratch_count();
     if (gradient_terms > 0) scratch_count_ = tiles_terms_.gradient_scratch_count();
     return;
   }
@@ -85,7 +85,6 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
 
 void Convolution::forward(MapIn src, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut dst,
                           float* scratch) {
-  if (tiles_) return tiles_one_.forward(src, weights.tiles, epilogue, dst);
   if (pointwise_) return pointwise_one_.forward(src, weights.pointwise, epilogue, dst);
   winograd_ ? winograd_one_.forward(src, weights.winograd, epilogue, dst, scratch)
             : direct_.forward(src.data, weights.direct, epilogue, dst.data);
@@ -93,7 +92,6 @@ void Convolution::forward(MapIn src, ConvolutionWeights& weights, const Epilogue
 
 void Convolution::backward(MapIn diff_dst, ConvolutionWeights& weights, const Epilogue& epilogue,
                            MapOut diff_src, float* scratch) {
-  if (tiles_) return tiles_one_.backward(diff_dst, weights.tiles, epilogue, diff_src);
   if (pointwise_) return pointwise_one_.backward(diff_dst, weights.pointwise, epilogue, diff_src);
   winograd_ ? winograd_one_.backward(diff_dst, weights.winograd, epilogue, diff_src, scratch)
             : direct_.backward(diff_dst.data, weights.direct, epilogue, diff_src.data);
@@ -101,7 +99,6 @@ void Convolution::backward(MapIn diff_dst, ConvolutionWeights& weights, const Ep
 
 void Convolution::gradient(MapIn src, MapIn diff_dst, ConvolutionWeights& weights, float* plain,
                            float* scratch) {
-  if (tiles_) return tiles_terms_.gradient(src, diff_dst, weights.tiles, plain, scratch);
   if (pointwise_) return pointwise_terms_.gradient(src, diff_dst, weights.pointwise, plain, scratch);
   winograd_gradient_ ? winograd_terms_.gradient(src, diff_dst, weights.winograd, plain, scratch)
                      : direct_terms_.gradient(src.data, diff_dst.data, weights.direct, plain, scratch);

@@ -48,6 +48,23 @@ class Convolution {
   // Adds the weight gradient of gradient_terms * n maps to the plain one; in training only.
   void gradient(MapIn src, MapIn diff_dst, ConvolutionWeights& weights, float* plain, float* scratch);
 
+  // The same on maps in bfloat16, with arithmetic of that name. Result: Bfloat16, or float for the result of
+  // the network.
+  using HalfMap = MapInOf<Bfloat16>;
+  template <class Result>
+  void forward(HalfMap src, ConvolutionWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
+               MapOutOf<Result> dst, float*) {
+    tiles_one_.forward(src, weights.tiles, epilogue, dst);
+  }
+  template <class Result>
+  void backward(HalfMap diff_dst, ConvolutionWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
+                MapOutOf<Result> diff_src, float*) {
+    tiles_one_.backward(diff_dst, weights.tiles, epilogue, diff_src);
+  }
+  void gradient(HalfMap src, HalfMap diff_dst, ConvolutionWeights& weights, float* plain, float* scratch) {
+    tiles_terms_.gradient(src, diff_dst, weights.tiles, plain, scratch);
+  }
+
  private:
   ConvolutionShape shape_;
   bool tiles_, pointwise_;

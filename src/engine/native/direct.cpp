@@ -281,7 +281,7 @@ void DirectConvolution::finish(const Epilogue& epilogue, const MapShape& shape, 
   if (!epilogue.bias && !epilogue.raw && epilogue.op == Epilogue::Op::none && !epilogue.add &&
       !epilogue.second)
     return;
-  kernels().finish(epilogue, shape, first * shape.blocks(), (first + images) * shape.blocks(), map);
+  kernels().floats.finish(epilogue, shape, first * shape.blocks(), (first + images) * shape.blocks(), map);
 }
 
 void DirectConvolution::forward(const float* src, DirectWeights& weights, const Epilogue& epilogue,

@@ -20,49 +20,49 @@ MDSM_INLINE PlanePlace place_of(const MapShape& shape, int64_t half_planes, int6
           (image * (half_planes > 0 ? half_planes : blocks) + block) * (shape.plane() / 4)};
 }
 
-template <int B>
-void pool_block(const MapShape& shape, int64_t first, int64_t last, const float* map, int64_t half_planes,
-                float* half, bool sums) {
+template <int B, class Value>
+void pool_block(const MapShape& shape, int64_t first, int64_t last, const Value* map, int64_t half_planes,
+                Value* half, bool sums) {
   const int64_t row = shape.width * B, columns = shape.width / 2;
   const float scale = sums ? 1.0f : 0.25f;
   for (int64_t p = first; p < last; ++p) {
     const PlanePlace place = place_of(shape, half_planes, p);
     for (int64_t y = 0; y < shape.height / 2; ++y) {
-      const float* top = map + place.map + 2 * y * row;
-      float* to = half + place.half + y * columns * B;
+      const Value* top = map + place.map + 2 * y * row;
+      Value* to = half + place.half + y * columns * B;
       for (int64_t x = 0; x < columns; ++x)
-        for (int b = 0; b < B; ++b)
-          to[x * B + b] = scale * ((top[2 * x * B + b] + top[2 * x * B + B + b]) +
-                                   (top[row + 2 * x * B + b] + top[row + 2 * x * B + B + b]));
+        store<B>(to + x * B,
+                 scale * ((load<B>(top + 2 * x * B) + load<B>(top + 2 * x * B + B)) +
+                          (load<B>(top + row + 2 * x * B) + load<B>(top + row + 2 * x * B + B))));
     }
   }
 }
 
-template <int B>
-void upsample_block(const MapShape& shape, int64_t first, int64_t last, const float* half,
-                    int64_t half_planes, float* map) {
+template <int B, class Value>
+void upsample_block(const MapShape& shape, int64_t first, int64_t last, const Value* half,
+                    int64_t half_planes, Value* map) {
   for (int64_t p = first; p < last; ++p) {
     const PlanePlace place = place_of(shape, half_planes, p);
     for (int64_t y = 0; y < shape.height; ++y) {
-      const float* from = half + place.half + y / 2 * (shape.width / 2) * B;
-      float* to = map + place.map + y * shape.width * B;
+      const Value* from = half + place.half + y / 2 * (shape.width / 2) * B;
+      Value* to = map + place.map + y * shape.width * B;
       for (int64_t x = 0; x < shape.width; ++x) store<B>(to + x * B, load<B>(from + x / 2 * B));
     }
   }
 }
 
-template <int B>
-void gather_block(const MapShape& shape, int64_t first, int64_t last, MapIn in, bool unpooled, bool add,
-                  float* map) {
+template <int B, class Value>
+void gather_block(const MapShape& shape, int64_t first, int64_t last, MapInOf<Value> in, bool unpooled,
+                  bool add, Value* map) {
   const int64_t blocks = shape.blocks(), in_planes = in.planes > 0 ? in.planes : blocks;
   const int64_t in_width = unpooled ? shape.width / 2 : shape.width,
                 in_plane = unpooled ? shape.plane() / 4 : shape.plane();
   for (int64_t p = first; p < last; ++p) {
-    const float* from = in.data + (p / blocks * in_planes + p % blocks) * in_plane;
-    float* to = map + (p / blocks * shape.stride() + p % blocks) * shape.plane();
+    const Value* from = in.data + (p / blocks * in_planes + p % blocks) * in_plane;
+    Value* to = map + (p / blocks * shape.stride() + p % blocks) * shape.plane();
     for (int64_t y = 0; y < shape.height; ++y)
       for (int64_t x = 0; x < shape.width; ++x) {
-        float* at = to + (y * shape.width + x) * B;
+        Value* at = to + (y * shape.width + x) * B;
         Vector<B> value = unpooled ? 0.25f * load<B>(from + (y / 2 * in_width + x / 2) * B)
                                    : load<B>(from + (y * in_width + x) * B);
         if (add) value += load<B>(at);
@@ -71,12 +71,11 @@ void gather_block(const MapShape& shape, int64_t first, int64_t last, MapIn in, 
   }
 }
 
-template <int B>
-void plane_sum_block(const float* in, float* sum, int64_t pixels) {
-  float total[B] = {};
-  for (int64_t p = 0; p < pixels; ++p)
-    for (int b = 0; b < B; ++b) total[b] += in[p * B + b];
-  for (int b = 0; b < B; ++b) sum[b] = total[b];
+template <int B, class Value>
+void plane_sum_block(const Value* in, float* sum, int64_t pixels) {
+  Vector<B> total = {};
+  for (int64_t p = 0; p < pixels; ++p) total += load<B>(in + p * B);
+  store<B>(sum, total);
 }
 
 // The taps of a 3x3 kernel that stay inside the image at column x.
@@ -87,9 +86,9 @@ inline TapRange taps(int64_t at, int64_t size) { return {at == 0 ? 1 : 0, at == 
 
 // kAtOnce pixels of a row share each load of weights. Of the last few of a row, fewer count; what is read
 // beyond the images is never used.
-template <int B>
+template <int B, class Value>
 void input_forward_block(const InputConvolution& conv, const float* x, int64_t image,
-                         const Epilogue& epilogue, float* map) {
+                         const EpilogueOf<Value>& epilogue, Value* map) {
   constexpr int kAtOnce = 4;
   const int64_t row_step = conv.width + 2, plane = row_step * (conv.height + 2);
   const MapShape shape{conv.out, conv.height, conv.width, B};
@@ -109,32 +108,29 @@ void input_forward_block(const InputConvolution& conv, const float* x, int64_t i
             }
         }
         const int64_t left = conv.width - column;
-        finish_pixels<B, Epilogue::Op::none>(epilogue, none, total,
-                                             left < kAtOnce ? static_cast<int>(left) : kAtOnce, shape,
-                                             {image, block, row, column, 1}, map);
+        finish_pixels<B, EpilogueOp::none>(epilogue, none, total, left < kAtOnce ? left : kAtOnce, shape,
+                                           {image, block, row, column, 1}, map);
       }
   }
 }
 
-template <int B>
-void input_backward_block(const InputConvolution& conv, const float* dy, float* dx) {
+template <int B, class Value>
+void input_backward_block(const InputConvolution& conv, const Value* dy, float* dx) {
   const int64_t plane = conv.height * conv.width;
   for (int64_t c = 0; c < conv.channels; ++c)
     for (int64_t row = 0; row < conv.height; ++row) {
       const TapRange rows = taps(row, conv.height);
       for (int64_t column = 0; column < conv.width; ++column) {
         const TapRange columns = taps(column, conv.width);
-        float total[B] = {};
+        Vector<B> total = {};
         for (int64_t block = 0; block < conv.out / B; ++block) {
           const float* w = conv.weights + (block * conv.channels + c) * 9 * B;
-          const float* from = dy + block * plane * B;
+          const Value* from = dy + block * plane * B;
           // dx[row] gets dy[row + i - 1] through the flipped tap 2 - i.
           for (int64_t i = rows.first; i < rows.last; ++i)
-            for (int64_t j = columns.first; j < columns.last; ++j) {
-              const float* d = from + ((row + i - 1) * conv.width + column + j - 1) * B;
-              const float* tap = w + ((2 - i) * 3 + 2 - j) * B;
-              for (int b = 0; b < B; ++b) total[b] += d[b] * tap[b];
-            }
+            for (int64_t j = columns.first; j < columns.last; ++j)
+              total += load<B>(from + ((row + i - 1) * conv.width + column + j - 1) * B) *
+                       load<B>(w + ((2 - i) * 3 + 2 - j) * B);
         }
         float sum = 0;
         for (int b = 0; b < B; ++b) sum += total[b];
@@ -143,15 +139,15 @@ void input_backward_block(const InputConvolution& conv, const float* dy, float* 
     }
 }
 
-template <int B>
-void input_weights_block(const InputConvolution& conv, const float* x, const float* dy, float* dw) {
+template <int B, class Value>
+void input_weights_block(const InputConvolution& conv, const float* x, const Value* dy, float* dw) {
   const int64_t row_step = conv.width + 2, plane = row_step * (conv.height + 2);
   for (int64_t block = 0; block < conv.out / B; ++block)
     for (int64_t c = 0; c < conv.channels; ++c) {
       Vector<B> total[9] = {};
       for (int64_t row = 0; row < conv.height; ++row) {
         const float* from = x + c * plane + row * row_step;
-        const float* d = dy + (block * conv.height + row) * conv.width * B;
+        const Value* d = dy + (block * conv.height + row) * conv.width * B;
         for (int64_t column = 0; column < conv.width; ++column) {
           const Vector<B> value = load<B>(d + column * B);
           for (int i = 0; i < 3; ++i)
@@ -163,53 +159,49 @@ void input_weights_block(const InputConvolution& conv, const float* x, const flo
     }
 }
 
-void pool(const MapShape& shape, int64_t first, int64_t last, const float* map, int64_t half_planes,
-          float* half, bool sums) {
-  with_block(shape.block, [&](auto constant) {
-    pool_block<decltype(constant)::kValue>(shape, first, last, map, half_planes, half, sums);
-  });
-}
-void upsample(const MapShape& shape, int64_t first, int64_t last, const float* half, int64_t half_planes,
-              float* map) {
-  with_block(shape.block, [&](auto constant) {
-    upsample_block<decltype(constant)::kValue>(shape, first, last, half, half_planes, map);
-  });
-}
-void gather(const MapShape& shape, int64_t first, int64_t last, MapIn in, bool unpooled, bool add,
-            float* map) {
-  with_block(shape.block, [&](auto constant) {
-    gather_block<decltype(constant)::kValue>(shape, first, last, in, unpooled, add, map);
-  });
-}
-void finish(const Epilogue& epilogue, const MapShape& shape, int64_t first, int64_t last, float* map) {
-  with_block(shape.block, [&](auto constant) {
-    finish_block<decltype(constant)::kValue>(epilogue, shape, first, last, map);
-  });
-}
+// A kernel for the block size that a shape has.
+#define MDSM_WITH_BLOCK(block, call) \
+  with_block(block, [&](auto constant) { constexpr int B = decltype(constant)::kValue; call; })
+
+template <class Value>
+struct MapFunctions {
+  static void finish(const EpilogueOf<Value>& epilogue, const MapShape& shape, int64_t first, int64_t last,
+                     Value* map) {
+    MDSM_WITH_BLOCK(shape.block, finish_block<B>(epilogue, shape, first, last, map));
+  }
+  static void pool(const MapShape& shape, int64_t first, int64_t last, const Value* map, int64_t half_planes,
+                   Value* half, bool sums) {
+    MDSM_WITH_BLOCK(shape.block, pool_block<B>(shape, first, last, map, half_planes, half, sums));
+  }
+  static void upsample(const MapShape& shape, int64_t first, int64_t last, const Value* half,
+                       int64_t half_planes, Value* map) {
+    MDSM_WITH_BLOCK(shape.block, upsample_block<B>(shape, first, last, half, half_planes, map));
+  }
+  static void gather(const MapShape& shape, int64_t first, int64_t last, MapInOf<Value> in, bool unpooled,
+                     bool add, Value* map) {
+    MDSM_WITH_BLOCK(shape.block, gather_block<B>(shape, first, last, in, unpooled, add, map));
+  }
+  static void plane_sum(const Value* in, float* sum, int64_t pixels, int64_t block) {
+    MDSM_WITH_BLOCK(block, plane_sum_block<B>(in, sum, pixels));
+  }
+  static void input_forward(const InputConvolution& conv, const float* x, int64_t image,
+                            const EpilogueOf<Value>& epilogue, Value* map) {
+    MDSM_WITH_BLOCK(conv.block, input_forward_block<B>(conv, x, image, epilogue, map));
+  }
+  static void input_backward(const InputConvolution& conv, const Value* dy, float* dx) {
+    MDSM_WITH_BLOCK(conv.block, input_backward_block<B>(conv, dy, dx));
+  }
+  static void input_weights(const InputConvolution& conv, const float* x, const Value* dy, float* dw) {
+    MDSM_WITH_BLOCK(conv.block, input_weights_block<B>(conv, x, dy, dw));
+  }
+  static constexpr MapKernels<Value> kTable = {finish,    pool,          upsample,       gather,
+                                               plane_sum, input_forward, input_backward, input_weights};
+};
+
 void finish_rows(const Epilogue& epilogue, const MapShape& shape, int64_t image, int64_t first, int64_t last,
                  Panels raw, float* map) {
-  with_block(shape.block, [&](auto constant) {
-    finish_rows_block<decltype(constant)::kValue>(epilogue, shape, image, first, last, raw.data,
-                                                  raw.panel_stride, map);
-  });
-}
-void plane_sum(const float* in, float* sum, int64_t pixels, int64_t block) {
-  with_block(block, [&](auto constant) { plane_sum_block<decltype(constant)::kValue>(in, sum, pixels); });
-}
-void input_forward(const InputConvolution& conv, const float* x, int64_t image, const Epilogue& epilogue,
-                   float* map) {
-  with_block(conv.block, [&](auto constant) {
-    constexpr int B = decltype(constant)::kValue;
-    input_forward_block<B>(conv, x, image, epilogue, map);
-  });
-}
-void input_backward(const InputConvolution& conv, const float* dy, float* dx) {
-  with_block(conv.block,
-             [&](auto constant) { input_backward_block<decltype(constant)::kValue>(conv, dy, dx); });
-}
-void input_weights(const InputConvolution& conv, const float* x, const float* dy, float* dw) {
-  with_block(conv.block,
-             [&](auto constant) { input_weights_block<decltype(constant)::kValue>(conv, x, dy, dw); });
+  MDSM_WITH_BLOCK(shape.block, finish_rows_block<B>(epilogue, shape, image, first, last, raw.data,
+                                                    raw.panel_stride, map));
 }
 
 void adam(const AdamNumbers& a, const float* gradient, float* weights, float* m, float* v, float* ema,
@@ -240,12 +232,27 @@ double sum_of_squares(const float* x, int64_t count) {
   return total;
 }
 
+void widen(const Bfloat16* from, float* to, int64_t count) {
+  for (int64_t i = 0; i < count; i += 8) store<8>(to + i, load<8>(from + i));
+}
+void narrow(const float* from, Bfloat16* to, int64_t count) {
+  for (int64_t i = 0; i < count; i += 8) store<8>(to + i, load<8>(from + i));
+}
+
 }  // namespace
 
 extern const Kernels MDSM_KERNEL_TABLE;
-const Kernels MDSM_KERNEL_TABLE = {
-    MDSM_KERNEL_ISA, kWidestBlock, finish,          finish_rows,    pool,          upsample,
-    gather,          plane_sum,    input_forward,   input_backward, input_weights, adam,
-    sum_of_squares,  &kWinograd,   &kEmulatedTiles, kMatrixTiles};
+const Kernels MDSM_KERNEL_TABLE = {MDSM_KERNEL_ISA,
+                                   kWidestBlock,
+                                   MapFunctions<float>::kTable,
+                                   MapFunctions<Bfloat16>::kTable,
+                                   finish_rows,
+                                   adam,
+                                   sum_of_squares,
+                                   widen,
+                                   narrow,
+                                   &kWinograd,
+                                   &kEmulatedTiles,
+                                   kMatrixTiles};
 
 }  // namespace mdsm::engine::native

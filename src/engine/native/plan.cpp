@@ -12,6 +12,9 @@ namespace {
 constexpr const char* kElementwise = "elementwise";  // the profile's row for everything that is no layer
 constexpr int64_t kReadBeyond = 16;                  // floats behind the last image that kernels may touch
 
+constexpr int64_t kHeadMaps = 3;                     // of head_memory
+constexpr int64_t kWidened = 16;                     // values, of which a map has a multiple
+
 using Kind = Instruction::Kind;
 
 }  // namespace
@@ -67,6 +70,7 @@ Plan::Plan(const NativeNetwork& network, Mode mode, int64_t n)
   grad_at_ = take(training ? n * image_.count() : 0);
   padded_at_ = take(padded != n * image_.count() && mode != Mode::energy ? padded : 0);
   scratch_at_ = take(scratch_count_);
+  head_at_ = take(net_.arithmetic == Arithmetic::bfloat16 ? kHeadMaps * head_count() : 0);
 }
 
 void Plan::energy(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy) {
@@ -99,7 +103,8 @@ void Plan::energy_gradient(NetworkWeights& weights, float* arena, const float* x
 }
 
 void Plan::run(Call call) {
-  for (const Instruction& one : program_.instructions()) run(one, call);
+  for (const Instruction& one : program_.instructions())
+    net_.arithmetic == Arithmetic::bfloat16 ? run<Bfloat16>(one, call) : run<float>(one, call);
 }
 
 template <class Body>
@@ -107,77 +112,92 @@ void Plan::for_planes(const MapShape& shape, const Body& body) const {
   parallel_for(n_ * shape.blocks(), 1, body);
 }
 
-Epilogue Plan::epilogue(const Instruction& one, Call& call) const {
-  Epilogue end;
+template <class Value>
+EpilogueOf<Value> Plan::epilogue(const Instruction& one, Call& call) const {
+  EpilogueOf<Value> end;
   if (one.bias) end.bias = call.weights.steps[static_cast<size_t>(one.step)].bias.data();
-  end.raw = at(one.raw, call);
+  end.raw = at<Value>(one.raw, call);
   end.op = one.op;
-  end.y = at(one.y, call);
-  end.delta = at(one.delta, call);
-  end.ydot = at(one.ydot, call);
-  end.add = at(one.add, call);
+  end.y = at<Value>(one.y, call);
+  end.delta = at<Value>(one.delta, call);
+  end.ydot = at<Value>(one.ydot, call);
+  end.add = at<Value>(one.add, call);
   end.add_planes = one.add.planes;
   end.add_unpooled = one.add_unpooled;
-  end.second = at(one.second, call);
-  end.second_y = at(one.second_y, call);
+  end.second = at<Value>(one.second, call);
+  end.second_y = at<Value>(one.second_y, call);
   end.second_silu = one.second_silu;
   return end;
 }
 
+template <class Value>
 void Plan::run(const Instruction& one, Call& call) {
-  float *const scratch = call.arena + scratch_at_, *const src = at(one.src, call),
-               *const dst = at(one.dst, call);
-  const MapIn from(src, one.src.planes);
-  const MapOut to(dst, one.dst.planes);
   switch (one.kind) {
     case Kind::forward:
-    case Kind::backward: {
-      Convolved& step = *steps_[static_cast<size_t>(one.step)];
-      ConvolutionWeights& weights = *call.weights.steps[static_cast<size_t>(one.step)].packed;
-      const ProfileScope scope(step.name, one.pass, step.flop);
-      (one.kind == Kind::forward) != step.upsampled
-          ? step.convolution.forward(from, weights, epilogue(one, call), to, scratch)
-          : step.convolution.backward(from, weights, epilogue(one, call), to, scratch);
-      return;
-    }
-    case Kind::gradient: {
-      Convolved& step = *steps_[static_cast<size_t>(one.step)];
-      StepWeights& weights = call.weights.steps[static_cast<size_t>(one.step)];
-      const ProfileScope scope(step.name, one.pass, static_cast<double>(gradient_terms(mode())) * step.flop);
-      const MapIn other(at(one.other, call), one.other.planes);
-      float* const gradient = part(weights.info, call).data();
-      if (weights.part.whole())
-        return step.convolution.gradient(from, other, *weights.packed, gradient, scratch);
-      std::fill_n(weights.own_gradient.data(), weights.own_gradient.size(), 0.0f);
-      step.convolution.gradient(step.upsampled ? other : from, step.upsampled ? from : other, *weights.packed,
-                                weights.own_gradient.data(), scratch);
-      weights.part.add_gradient(weights.own_gradient.data(), gradient);
-      return;
-    }
+    case Kind::backward:
+      return program_.wide(one.dst)
+                 ? convolve<Value>(one, MapOutOf<float>(at<float>(one.dst, call), one.dst.planes), call)
+                 : convolve<Value>(one, MapOutOf<Value>(at<Value>(one.dst, call), one.dst.planes), call);
+    case Kind::gradient:
+      return gradient<Value>(one, call);
     case Kind::input_forward:
-      return input_forward(one, call);
+      return input_forward<Value>(one, call);
     case Kind::input_backward:
-      return input_backward(one, call);
+      return input_backward<Value>(one, call);
     case Kind::input_gradient:
-      return input_gradient(one, call);
+      return input_gradient<Value>(one, call);
     case Kind::bias_gradient:
-      return bias_gradient(one, call);
+      return bias_gradient<Value>(one, call);
     case Kind::copy_channels:
     case Kind::take_channels:
-      return channels(one, call);
+      return channels<Value>(one, call);
     case Kind::tangent_direction:
       return tangent_direction(call);
     case Kind::head_energy:
     case Kind::head_delta:
     case Kind::head_first_order:
     case Kind::head_second_order:
-      return run_head(one, call);
+      return run_head<Value>(one, call);
     default:
-      break;
+      return run_elementwise<Value>(one, call);
   }
+}
+
+template <class Value, class Result>
+void Plan::convolve(const Instruction& one, MapOutOf<Result> dst, Call& call) {
+  Convolved& step = *steps_[static_cast<size_t>(one.step)];
+  ConvolutionWeights& weights = *call.weights.steps[static_cast<size_t>(one.step)].packed;
+  const ProfileScope scope(step.name, one.pass, step.flop);
+  const MapInOf<Value> src(at<Value>(one.src, call), one.src.planes);
+  float* const scratch = call.arena + scratch_at_;
+  (one.kind == Kind::forward) != step.upsampled
+      ? step.convolution.forward(src, weights, epilogue<Value>(one, call), dst, scratch)
+      : step.convolution.backward(src, weights, epilogue<Value>(one, call), dst, scratch);
+}
+
+template <class Value>
+void Plan::gradient(const Instruction& one, Call& call) {
+  Convolved& step = *steps_[static_cast<size_t>(one.step)];
+  StepWeights& weights = call.weights.steps[static_cast<size_t>(one.step)];
+  const ProfileScope scope(step.name, one.pass, static_cast<double>(gradient_terms(mode())) * step.flop);
+  const MapInOf<Value> from(at<Value>(one.src, call), one.src.planes),
+      other(at<Value>(one.other, call), one.other.planes);
+  float *const gradient = part(weights.info, call).data(), *const scratch = call.arena + scratch_at_;
+  if (weights.part.whole())
+    return step.convolution.gradient(from, other, *weights.packed, gradient, scratch);
+  std::fill_n(weights.own_gradient.data(), weights.own_gradient.size(), 0.0f);
+  step.convolution.gradient(step.upsampled ? other : from, step.upsampled ? from : other, *weights.packed,
+                            weights.own_gradient.data(), scratch);
+  weights.part.add_gradient(weights.own_gradient.data(), gradient);
+}
+
+template <class Value>
+void Plan::run_elementwise(const Instruction& one, Call& call) {
   const ProfileScope scope(kElementwise, one.pass, 0);
+  Value *const src = at<Value>(one.src, call), *const dst = at<Value>(one.dst, call);
+  const MapInOf<Value> from(src, one.src.planes);
   MapShape shape = program_.map_shape(one.value);
-  const Kernels& kernel = kernels();
+  const MapKernels<Value>& kernel = kernels().maps<Value>();
   switch (one.kind) {
     case Kind::pool:
     case Kind::sum_pool:
@@ -197,12 +217,12 @@ void Plan::run(const Instruction& one, Call& call) {
       });
     case Kind::activate: {
       shape.planes = one.src.planes;
-      const Epilogue end = epilogue(one, call);
+      const EpilogueOf<Value> end = epilogue<Value>(one, call);
       return for_planes(shape,
                         [&](int64_t first, int64_t last) { kernel.finish(end, shape, first, last, src); });
     }
     case Kind::slope: {
-      const Epilogue end = epilogue(one, call);
+      const EpilogueOf<Value> end = epilogue<Value>(one, call);
       return for_planes(shape, [&](int64_t first, int64_t last) {
         kernel.gather(shape, first, last, from, false, false, dst);
         kernel.finish(end, shape, first, last, dst);
@@ -214,6 +234,7 @@ void Plan::run(const Instruction& one, Call& call) {
 }
 
 // Unaligned concatenations, which only narrow networks have: channel by channel.
+template <class Value>
 void Plan::channels(const Instruction& one, Call& call) {
   const ProfileScope scope(kElementwise, one.pass, 0);
   const int64_t block = net_.layout.block, channels = net_.fusion.graph.size(one.value).channels;
@@ -221,18 +242,18 @@ void Plan::channels(const Instruction& one, Call& call) {
   const Step& step = net_.fusion.steps[static_cast<size_t>(one.step)];
   const MapShape whole = program_.map_shape(step.to);
   const bool copy = one.kind == Kind::copy_channels;
-  float* const small = copy ? at(one.src, call) : at(one.dst, call);
-  float* const large = copy ? at(one.dst, call) : at(one.src, call);
+  Value* const small = at<Value>(copy ? one.src : one.dst, call);
+  Value* const large = at<Value>(copy ? one.dst : one.src, call);
   const int64_t small_planes = copy && one.src.planes > 0 ? one.src.planes : part.blocks();
   parallel_for(n_, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
-      if (!copy) std::fill_n(small + i * part.blocks() * part.plane(), part.blocks() * part.plane(), 0.0f);
+      if (!copy) std::fill_n(small + i * part.blocks() * part.plane(), part.blocks() * part.plane(), Value{});
       // The padding behind the last part's channels is written once, by the first part.
       if (copy && one.channel == 0)
-        std::fill_n(large + i * whole.blocks() * whole.plane(), whole.blocks() * whole.plane(), 0.0f);
+        std::fill_n(large + i * whole.blocks() * whole.plane(), whole.blocks() * whole.plane(), Value{});
       for (int64_t c = 0; c < channels; ++c) {
-        float* a = small + (i * small_planes + c / block) * part.plane() + c % block;
-        float* b = large + (i * whole.blocks() + (one.channel + c) / block) * whole.plane() +
+        Value* a = small + (i * small_planes + c / block) * part.plane() + c % block;
+        Value* b = large + (i * whole.blocks() + (one.channel + c) / block) * whole.plane() +
                    (one.channel + c) % block;
         for (int64_t p = 0; p < part.height * part.width; ++p)
           (copy ? b : a)[p * block] = (copy ? a : b)[p * block];
@@ -257,64 +278,99 @@ ImageHead Plan::image_head() const {
   return {graph.head, net_.sigma0, n_, image_, net_.window, program_.map_shape(graph.last())};
 }
 
+int64_t Plan::head_count() const {
+  const MapShape map = program_.map_shape(net_.fusion.graph.last());
+  return round_up(n_ * map.blocks() * map.plane(), 16);
+}
+
+float* Plan::head_memory(const MapRef& ref, int which, const Call& call) const {
+  if (!ref || program_.wide(ref)) return at<float>(ref, call);
+  return call.arena + head_at_ + which * head_count();
+}
+
+const float* Plan::head_map(const MapRef& ref, int which, const Call& call) const {
+  float* const to = head_memory(ref, which, call);
+  if (ref && !program_.wide(ref)) {
+    const Bfloat16* const from = at<Bfloat16>(ref, call);
+    parallel_for(head_count() / kWidened, 64, [&](int64_t first, int64_t last) {
+      kernels().widen(from + first * kWidened, to + first * kWidened, (last - first) * kWidened);
+    });
+  }
+  return to;
+}
+
+template <class Value>
 void Plan::run_head(const Instruction& one, Call& call) {
   // The second order: its tangent, its second backward pass and its two weight gradients in one go.
   const bool second = one.kind == Kind::head_second_order;
   const ProfileScope scope("head", one.pass, (second ? 4 : 1) * head_flop());
-  const float *const h = at(one.src, call), *const hdot = at(one.other, call), *const y = call.arena + x_at_;
-  float* const to = at(one.dst, call);
+  const float *const h = head_map(one.src, 0, call), *const hdot = head_map(one.other, 1, call),
+                     *const y = call.arena + x_at_;
+  float* const to = head_memory(one.dst, 2, call);
   const bool image = network::is_image_head(net_.fusion.graph.head),
              denoiser = !network::has_energy(net_.fusion.graph.head);
   switch (one.kind) {
     case Kind::head_energy:
       if (denoiser && call.grad_x) image_head().denoiser_gradient(y, h, call.grad_x);
-      return image ? image_head().energy(y, h, call.energy) : call.weights.head->energy(h, call.energy);
+      image ? image_head().energy(y, h, call.energy) : call.weights.head->energy(h, call.energy);
+      break;
     case Kind::head_delta:
-      return image ? image_head().delta(y, h, {}, to) : call.weights.head->delta(h, n_, to);
+      image ? image_head().delta(y, h, {}, to) : call.weights.head->delta(h, n_, to);
+      break;
     case Kind::head_first_order:
-      if (denoiser) return image_head().denoiser_objective(call.clean, h, call.weight, call.residual, to);
-      return image ? image_head().delta(y, h, call.weight, to)
-                   : call.weights.head->first_order(h, call.weight, to, call.gradient);
+      if (denoiser)
+        image_head().denoiser_objective(call.clean, h, call.weight, call.residual, to);
+      else
+        image ? image_head().delta(y, h, call.weight, to)
+              : call.weights.head->first_order(h, call.weight, to, call.gradient);
+      break;
     default:
-      return image ? image_head().second_order(call.arena + v_at_, hdot, to)
-                   : call.weights.head->second_order(h, hdot, n_, to, call.gradient);
+      image ? image_head().second_order(call.arena + v_at_, hdot, to)
+            : call.weights.head->second_order(h, hdot, n_, to, call.gradient);
   }
+  if (!one.dst || program_.wide(one.dst)) return;
+  Bfloat16* const rounded = at<Bfloat16>(one.dst, call);
+  parallel_for(head_count() / kWidened, 64, [&](int64_t first, int64_t last) {
+    kernels().narrow(to + first * kWidened, rounded + first * kWidened, (last - first) * kWidened);
+  });
 }
 
+template <class Value>
 void Plan::input_forward(const Instruction& one, Call& call) {
   const ProfileScope scope(network::short_name(net_.fusion.graph.layers[0]), one.pass, input_flop());
   const bool tangent = one.pass == kTangentPass;
   const float offset = network::is_image_head(net_.fusion.graph.head) ? -0.5f : 0.0f;
-  const Epilogue end = epilogue(one, call);
+  const EpilogueOf<Value> end = epilogue<Value>(one, call);
   const InputConvolution convolution = call.weights.input(program_.shape().height, program_.shape().width);
-  float* const dst = at(one.dst, call);
+  Value* const dst = at<Value>(one.dst, call);
   parallel_for(n_, 1, [&](int64_t begin, int64_t last) {
     for (int64_t i = begin; i < last; ++i) {
       float* const bordered = call.arena + (tangent ? v_at_ : x_at_) + i * bordered_image();
       if (!tangent) with_border(call.x + i * image_.count(), offset, bordered);
-      kernels().input_forward(convolution, bordered, i, end, dst);
+      kernels().maps<Value>().input_forward(convolution, bordered, i, end, dst);
     }
   });
 }
 
+template <class Value>
 void Plan::input_backward(const Instruction& one, Call& call) {
   const ProfileScope scope(network::short_name(net_.fusion.graph.layers[0]), one.pass, input_flop());
   const InputConvolution convolution = call.weights.input(program_.shape().height, program_.shape().width);
-  const float* const delta = at(one.src, call);
+  const Value* const delta = at<Value>(one.src, call);
   const MapShape map = program_.map_shape(one.value);
   const int64_t padded = image_.c * map.height * map.width;
   const bool cut = padded != image_.count();
   parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       float* const whole = cut ? call.arena + padded_at_ + i * padded : call.grad_x + i * image_.count();
-      kernels().input_backward(convolution, delta + i * map.blocks() * map.plane(), whole);
+      kernels().maps<Value>().input_backward(convolution, delta + i * map.blocks() * map.plane(), whole);
       for (int64_t row = 0; cut && row < image_.c * image_.h; ++row)
         std::copy_n(whole + (row / image_.h * map.height + row % image_.h) * map.width, image_.w,
                     call.grad_x + i * image_.count() + row * image_.w);
     }
   });
   if (network::is_image_head(net_.fusion.graph.head))
-    image_head().add_direct(call.arena + x_at_, at(one.other, call), call.grad_x);
+    image_head().add_direct(call.arena + x_at_, head_map(one.other, 0, call), call.grad_x);
 }
 
 void Plan::tangent_direction(Call& call) {
@@ -350,12 +406,14 @@ void Plan::with_border(const float* image, float offset, float* bordered) const 
                      bordered + c * plane + (y + 1) * row + 1, [&](float value) { return value + offset; });
 }
 
+template <class Value>
 void Plan::input_gradient(const Instruction& one, Call& call) {
   struct InputTerm {
-    const float *bordered, *delta;
+    const float* bordered;
+    const Value* delta;
   };
-  std::vector<InputTerm> terms = {{call.arena + x_at_, at(one.src, call)}};
-  if (one.other) terms.push_back({call.arena + v_at_, at(one.other, call)});
+  std::vector<InputTerm> terms = {{call.arena + x_at_, at<Value>(one.src, call)}};
+  if (one.other) terms.push_back({call.arena + v_at_, at<Value>(one.other, call)});
   const ProfileScope scope(network::short_name(net_.fusion.graph.layers[0]), kWeightGradients,
                            static_cast<double>(terms.size()) * input_flop());
   const MapShape shape = program_.map_shape(one.value);
@@ -370,24 +428,25 @@ void Plan::input_gradient(const Instruction& one, Call& call) {
     for (int64_t k = first; k < last; ++k)
       for (int64_t i = n_ * k / kSums; i < n_ * (k + 1) / kSums; ++i)
         for (const auto& [bordered, delta] : terms)
-          kernels().input_weights(convolution, bordered + i * image, delta + i * map,
-                                  sums.data() + k * count);
+          kernels().maps<Value>().input_weights(convolution, bordered + i * image, delta + i * map,
+                                                sums.data() + k * count);
   });
   const network::ParameterInfo& info = call.weights.steps[static_cast<size_t>(one.step)].info;
   for (int64_t k = 0; k < kSums; ++k)
     add_input_gradient(call.weights, sums.data() + k * count, part(info, call));
 }
 
+template <class Value>
 void Plan::bias_gradient(const Instruction& one, Call& call) {
   const ProfileScope scope(kElementwise, kWeightGradients, 0);
   const MapShape shape = program_.map_shape(one.value);
   const int64_t channels = net_.fusion.graph.size(one.value).channels;
-  const float* const gamma = at(one.src, call);
+  const Value* const gamma = at<Value>(one.src, call);
   float* const sums = call.arena + scratch_at_;
   for_planes(shape, [&](int64_t first, int64_t last) {
     for (int64_t plane = first; plane < last; ++plane)
-      kernels().plane_sum(gamma + plane * shape.plane(), sums + plane * shape.block,
-                          shape.height * shape.width, shape.block);
+      kernels().maps<Value>().plane_sum(gamma + plane * shape.plane(), sums + plane * shape.block,
+                                        shape.height * shape.width, shape.block);
   });
   for (int64_t c = 0; c < channels; ++c) {
     double total = 0;

@@ -71,16 +71,39 @@ class Plan {
   };
 
   void run(Call call);
+  // Value: what maps are stored as, float or Bfloat16.
+  template <class Value>
   void run(const Instruction& one, Call& call);
+  template <class Value, class Result>
+  void convolve(const Instruction& one, MapOutOf<Result> dst, Call& call);
+  template <class Value>
+  void gradient(const Instruction& one, Call& call);
+  template <class Value>
+  void run_elementwise(const Instruction& one, Call& call);
+  template <class Value>
   void run_head(const Instruction& one, Call& call);
+  template <class Value>
   void input_forward(const Instruction& one, Call& call);
+  template <class Value>
   void input_backward(const Instruction& one, Call& call);
+  template <class Value>
   void input_gradient(const Instruction& one, Call& call);
+  template <class Value>
   void bias_gradient(const Instruction& one, Call& call);
+  template <class Value>
   void channels(const Instruction& one, Call& call);
   void tangent_direction(Call& call);
-  Epilogue epilogue(const Instruction& one, Call& call) const;
-  float* at(const MapRef& ref, const Call& call) const { return program_.at(call.arena, ref); }
+  template <class Value>
+  EpilogueOf<Value> epilogue(const Instruction& one, Call& call) const;
+  template <class Value>
+  Value* at(const MapRef& ref, const Call& call) const {
+    return program_.at<Value>(call.arena, ref);
+  }
+  // Heads compute with floats: a map of the network's last value as such, in memory of its own (there are
+  // three) where it is bfloat16.
+  int64_t head_count() const;  // floats of each
+  float* head_memory(const MapRef& ref, int which, const Call& call) const;
+  const float* head_map(const MapRef& ref, int which, const Call& call) const;
   std::span<float> part(const network::ParameterInfo& info, const Call& call) const {
     return call.gradient.subspan(info.offset, info.count);
   }
@@ -97,7 +120,7 @@ class Plan {
   Shape image_;  // of one image
   Program program_;
   int64_t n_, scratch_count_ = 0, thread_scratch_count_ = 0, arena_count_ = 0;
-  int64_t x_at_ = 0, v_at_ = 0, grad_at_ = 0, padded_at_ = 0, scratch_at_ = 0;  // places in the arena
+  int64_t x_at_ = 0, v_at_ = 0, grad_at_ = 0, padded_at_ = 0, scratch_at_ = 0, head_at_ = 0;  // places in the arena
   std::vector<std::unique_ptr<Convolved>> steps_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/round_up.h"
+
 namespace mdsm::engine::native {
 namespace {
 
@@ -30,7 +32,7 @@ Program::Program(const Fusion& fusion, Layout layout, Arithmetic arithmetic, Mod
   std::iota(order.begin(), order.end(), 0);
   const auto floats = [&](const MapBuffer& b) {
     const int64_t count = (b.pair ? 2 : 1) * shape_.n * b.planes * b.height * b.width * layout_.block;
-    return (count + 15) / 16 * 16;
+    return round_up(arithmetic_ == Arithmetic::bfloat16 && !b.wide ? (count + 1) / 2 : count, 16);
   };
   std::ranges::stable_sort(order, std::greater<>(), [&](size_t i) { return floats(buffers_[i]); });
   for (const size_t i : order) {
@@ -65,13 +67,6 @@ ConvolutionShape Program::convolution_shape(const Step& step) const {
   }
   return {shape_.n,  in.channels, layout_.padded(fusion_.graph.size(step.layer + 1).channels),
           in.height, in.width,    step.pooled ? 4 : layer.kernel};
-}
-
-float* Program::at(float* arena, const MapRef& ref) const {
-  if (!ref) return nullptr;
-  const MapBuffer& b = buffers_[static_cast<size_t>(ref.buffer)];
-  const int64_t plane = b.height * b.width * layout_.block;
-  return arena + b.offset + ((b.pair ? ref.half : 0) * shape_.n * b.planes + ref.plane) * plane;
 }
 
 }  // namespace mdsm::engine::native

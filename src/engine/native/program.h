@@ -27,6 +27,7 @@ inline int64_t gradient_terms(Mode mode) {
 struct MapBuffer {
   int64_t planes = 0, height = 0, width = 0;
   bool pair = false;
+  bool wide = false;          // floats, whatever the arithmetic: the network's result, compared with an image
   int first = -1, last = -1;  // instructions that use it
   int64_t offset = 0;         // in the arena
 };
@@ -84,7 +85,7 @@ class Program {
   Program(const Fusion& fusion, Layout layout, Arithmetic arithmetic, Mode mode, const ProgramShape& shape);
 
   const std::vector<Instruction>& instructions() const { return instructions_; }
-  int64_t floats() const { return floats_; }  // of all maps
+  int64_t floats() const { return floats_; }  // memory for all maps
   const ProgramShape& shape() const { return shape_; }
   Mode mode() const { return mode_; }
   // Of a value, with padding channels; images: n, or 2n for a pair.
@@ -92,7 +93,18 @@ class Program {
   // Of a step that is a convolution; of an upsampled one, that of the pooled convolution which is its way
   // back.
   ConvolutionShape convolution_shape(const Step& step) const;
-  float* at(float* arena, const MapRef& ref) const;
+  // Null where there is none. Value: float or Bfloat16, as the map is.
+  template <class Value>
+  Value* at(float* arena, const MapRef& ref) const {
+    if (!ref) return nullptr;
+    const MapBuffer& b = buffers_[static_cast<size_t>(ref.buffer)];
+    return reinterpret_cast<Value*>(arena + b.offset) +
+           ((b.pair ? ref.half : 0) * shape_.n * b.planes + ref.plane) * b.height * b.width * layout_.block;
+  }
+  // Whether a map holds floats.
+  bool wide(const MapRef& ref) const {
+    return arithmetic_ != Arithmetic::bfloat16 || buffers_[static_cast<size_t>(ref.buffer)].wide;
+  }
 
  private:
   friend class ProgramBuilder;

@@ -36,6 +36,7 @@ class ProgramBuilder {
 
   void build() {
     choose_places();
+    choose_wide();
     forward(false);
     emit(Kind::head_energy, kForwardPass).src = x_at(graph_.last());
     if (p_.mode_ == Mode::energy) return;
@@ -102,6 +103,15 @@ class ProgramBuilder {
     }
   }
 
+  // What a head compares with the image keeps its bits, where a convolution makes it for the head alone.
+  void choose_wide() {
+    const int last = graph_.last();
+    if (!network::is_image_head(graph_.head) || !fusion_.consumers[at(last)].empty()) return;
+    for (const Step& step : fusion_.steps)
+      if (step.to == last && step.kind == Step::Kind::convolution && step.second < 0 && step.plus < 0)
+        wide_ = last;
+  }
+
   // ---- Forward and tangent.
 
   // The map of a value: made at first sight, together with the whole it is a part of.
@@ -112,6 +122,7 @@ class ProgramBuilder {
     if (buffer < 0) {
       const int first = roots_[0][at(root)];
       buffer = dot && first >= 0 && p_.buffers_[at(first)].pair ? first : new_buffer(root);
+      p_.buffers_[at(buffer)].wide = root == wide_;
     }
     MapRef ref{.buffer = buffer, .half = dot ? 1 : 0};
     if (place.root >= 0) {
@@ -474,6 +485,7 @@ class ProgramBuilder {
   const network::Graph& graph_;
   size_t values_;
   std::vector<Place> place_;
+  int wide_ = -1;  // the value whose maps are wide
   std::vector<MapRef> x_, xdot_;
   std::vector<int> roots_[2];  // buffer of each value that is no part: x, xdot
   // backward

@@ -1,4 +1,4 @@
-// The convolution in bfloat16 on matrix units: factors are rounded to bfloat16, sums are float32, maps stay
+// The convolution in bfloat16 on matrix units: maps and weights are bfloat16, sums and the epilogue's work
 // float32. 1x1 and 3x3 kernels and 4x4 stride-2 ones (3x3 with 2x2 mean pooling folded in), any number of
 // channels, any size of maps; docs/design/matrix_units.md.
 //
@@ -29,7 +29,7 @@ struct TileShape {
   MapShape result(int64_t planes) const { return {out, out_height(), out_width(), block, planes}; }
 };
 
-// The weights of one convolution as tiles, made from the plain ones when they are asked for after a change.
+// The weights of one convolution as tiles, made from the plain ones at the first use after a change.
 class TileWeights {
  public:
   // Channels as they are, without padding; kernel 1 or 3.
@@ -38,25 +38,20 @@ class TileWeights {
   void set(const float* plain);  // (out, in, kernel, kernel); must stay until the next set()
   const Bfloat16* forward();
   const Bfloat16* backward(int phase);  // phase 0 .. 3 of a pooled one: 2 (y % 2) + x % 2 of its pixels
-  // Adds a gradient in the order of multiply_gradient to the plain one.
-  void add_gradient(const float* sums, float* plain) const;
+  // Adds `count` gradients in the order of multiply_gradient, one behind the other, to the plain one.
+  void add_gradient(const float* sums, int64_t count, float* plain) const;
 
  private:
-  struct Tap {
-    int y, x;
-  };
-  // The weight of the 4x4 kernel of a pooled one, or of the plain kernel.
-  float weight(int64_t out, int64_t in, Tap tap) const;
-  template <class Weight>
-  const Bfloat16* pack(std::vector<Bfloat16>& to, int64_t outputs, int64_t inputs, int64_t phases,
-                       const Weight& weight) const;
-  int64_t reach() const { return pooled_ ? 2 : kernel_; }
+  int64_t taps() const { return pooled_ ? 4 : kernel_ * kernel_; }  // of a phase
+  int64_t phases() const { return pooled_ ? 4 : 1; }
+  void pack();
+  void pack_block(int64_t first_out, int64_t first_in);  // of 32 x 32 channels
 
   int64_t out_, in_, kernel_;
   bool pooled_;
   const float* plain_ = nullptr;
-  std::vector<Bfloat16> forward_, backward_[4];
-  bool forward_ready_ = false, backward_ready_[4] = {};
+  FloatBuffer forward_, backward_[4];  // of Bfloat16: rows of tiles have to be aligned
+  bool ready_ = false;
 };
 
 class TileConvolution {
@@ -66,12 +61,18 @@ class TileConvolution {
   int64_t thread_scratch_count() const;    // floats that each thread takes for itself, at most
   int64_t gradient_scratch_count() const;  // floats
 
-  // dst = epilogue(conv(src))
-  void forward(MapIn src, TileWeights& weights, const Epilogue& epilogue, MapOut dst) const;
+  // dst = epilogue(conv(src)), in bfloat16, or wide in floats with an epilogue without op.
+  using Map = MapInOf<Bfloat16>;
+  void forward(Map src, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
+               MapOutOf<Bfloat16> dst) const;
+  void forward(Map src, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue, MapOut dst) const;
   // diff_src = epilogue(conv^T(diff_dst))
-  void backward(MapIn diff_dst, TileWeights& weights, const Epilogue& epilogue, MapOut diff_src) const;
+  void backward(Map diff_dst, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
+                MapOutOf<Bfloat16> diff_src) const;
+  void backward(Map diff_dst, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
+                MapOut diff_src) const;
   // Adds the weight gradient of shape.n maps to the plain one.
-  void gradient(MapIn src, MapIn diff_dst, const TileWeights& weights, float* plain, float* scratch) const;
+  void gradient(Map src, Map diff_dst, const TileWeights& weights, float* plain, float* scratch) const;
 
  private:
   // Results that share inputs and weights: all of them, or those of one phase.
@@ -82,11 +83,20 @@ class TileConvolution {
   };
   PositionMap positions(const MapShape& map, int64_t step, int64_t offset_y, int64_t offset_x) const;
   std::vector<PositionMap> inputs(int64_t planes) const;
-  void run(const Part& part, const float* src, const Epilogue& epilogue, float* dst) const;
-  // Rows of positions at a time, for so many values a position.
-  int64_t rows_at_once(int64_t values) const;
+  template <class Value>
+  void forward_to(Map src, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
+                  MapOutOf<Value> dst) const;
+  template <class Value>
+  void backward_to(Map diff_dst, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
+                   MapOutOf<Value> diff_src) const;
+  template <class Value>
+  void run(const Part& part, const Bfloat16* src, const EpilogueOf<Bfloat16>& epilogue, Value* dst) const;
+  void add_products(const std::vector<PositionMap>& from, const Bfloat16* src, Map diff_dst, RowRange range,
+                    int64_t begin, int64_t end, bool add, float* sum) const;
+  int64_t rows_for(int64_t positions) const;  // at least one
+  int64_t gradient_rows() const;
   int64_t rows() const { return shape_.n * rows_; }
-  int64_t positions_for(int64_t rows) const;  // a multiple of 32
+  int64_t positions_for(int64_t rows) const;  // with what fills them up
   int64_t packed_count(int64_t rows) const;   // positions that the taps of these rows reach
   int64_t sums() const;
   int64_t sum_count() const;

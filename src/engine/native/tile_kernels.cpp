@@ -1,6 +1,5 @@
 #include "engine/native/tile_kernels.h"
 
-#include <cmath>
 #include <cstdlib>
 #include <string_view>
 
@@ -53,12 +52,6 @@ const TileKernels& tile_kernels() {
   static const TileKernels& chosen =
       !emulation_asked_for() && has_matrix_units() ? *kernels().matrix_tiles : *kernels().emulated_tiles;
   return chosen;
-}
-
-Bfloat16 to_bfloat16(float value) {
-  const auto bits = __builtin_bit_cast(uint32_t, value);
-  if (std::isnan(value)) return 0x7fc0;
-  return static_cast<Bfloat16>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
 }  // namespace mdsm::engine::native

@@ -15,10 +15,12 @@
 
 namespace mdsm::engine::native {
 
-using Bfloat16 = uint16_t;  // the upper half of a float
-
 constexpr int64_t kTileRows = 16, kTileDepth = 32;  // of a tile; values of bfloat16 in a row
 constexpr int64_t kTileValues = kTileRows * kTileDepth;
+
+// What the loops keep in the first-level cache: positions of one block of 16 outputs, and the blocks of 32
+// inputs that are added up before the sums go to memory.
+constexpr int64_t kPositionsAtOnce = 64, kInputsAtOnce = 4;
 
 // Which pixel stands at a position: at row r of image i, column s, it is (step * r + offset_y,
 // step * s + offset_x), and zero where that is outside of the map.
@@ -34,7 +36,7 @@ struct RowRange {
 };
 
 struct TileProduct {
-  int64_t positions;  // a multiple of 32
+  int64_t positions;  // a multiple of kPositionsAtOnce
   int64_t inputs;     // blocks of 32 input channels; of a gradient, of 16
   int64_t outputs;    // blocks of 16 output channels
   int64_t taps;
@@ -45,23 +47,32 @@ struct TileKernels {
   const char* name;
   // to[32 channels][count][32]: positions of the rows from `range.first` on. Packing fills `count` positions,
   // those behind the range with zeros.
-  void (*pack)(const PositionMap& from, const float* map, RowRange range, int64_t count, Bfloat16* to);
+  void (*pack)(const PositionMap& from, const Bfloat16* map, RowRange range, int64_t count, Bfloat16* to);
   // For weight gradients: pairs of positions interleaved, to[16 channels][count / 2][16][2], and in `odd` the
-  // same with pairs that begin at odd positions.
-  void (*pack_pairs)(const PositionMap& from, const float* map, RowRange range, int64_t count, Bfloat16* even,
-                     Bfloat16* odd);
+  // same with pairs that begin at odd positions. list: memory for two times
+  // count + 2 positions of 16 channels.
+  void (*pack_pairs)(const PositionMap& from, const Bfloat16* map, RowRange range, int64_t count,
+                     Bfloat16* list, Bfloat16* even, Bfloat16* odd);
   // And tiles with positions along their rows, to[16 channels][count / 32][16][32].
-  void (*pack_across)(const PositionMap& from, const float* map, RowRange range, int64_t count, Bfloat16* to);
-  // result[16 outputs][position][16], from a packed map of `count` positions and weights
-  // [16 outputs][32 inputs][tap][16][16][2].
-  void (*multiply)(const TileProduct& product, const Bfloat16* map, int64_t count, const Bfloat16* weights,
-                   float* result);
-  // sums[tap][16 outputs][16 inputs][16][16] += the products over all positions.
+  void (*pack_across)(const PositionMap& from, const Bfloat16* map, RowRange range, int64_t count,
+                      Bfloat16* list, Bfloat16* to);
+  // Weights of 32 x 32 channels as tiles, from square[row][32]: `turned` tiles of 16 rows each, with pairs of
+  // columns as factors, and `paired` ones of 16 columns each, with pairs of rows. A tile that is null is left
+  // out.
+  void (*pack_weights)(const Bfloat16* square, Bfloat16* const* turned, Bfloat16* const* paired);
+  // The positions of `range` of result = epilogue(products), from a packed map of `count` positions and
+  // weights [16 outputs][32 inputs][tap][16][16][2]. sums: 2 kPositionsAtOnce x 16 floats, or where there
+  // are more than kInputsAtOnce blocks of inputs, positions x 16 for each block of outputs.
+  void (*convolve)(const TileProduct& product, const Bfloat16* map, int64_t count, const Bfloat16* weights,
+                   float* sums, const EpilogueOf<Bfloat16>& epilogue, const PositionMap& to, RowRange range,
+                   Bfloat16* result);
+  // The same into a map of floats; the epilogue's op must be none.
+  void (*convolve_wide)(const TileProduct& product, const Bfloat16* map, int64_t count,
+                        const Bfloat16* weights, float* sums, const EpilogueOf<Bfloat16>& epilogue,
+                        const PositionMap& to, RowRange range, float* result);
+  // sums[16 outputs][16 inputs][tap][16][16] = the products over all positions, or += with `add`.
   void (*multiply_gradient)(const TileProduct& product, const Bfloat16* even, const Bfloat16* odd,
-                            int64_t count, const Bfloat16* across, float* sums);
-  // The epilogue of results that lie as `multiply` leaves them.
-  void (*finish)(const Epilogue& epilogue, const PositionMap& to, RowRange range, const float* result,
-                 int64_t positions, float* map);
+                            int64_t count, const Bfloat16* across, bool add, float* sums);
 };
 
 // Whether this CPU has matrix units and the system lets this process use them.
@@ -70,7 +81,11 @@ void require_matrix_units();  // an error where there are none, unless the emula
 // Those of the matrix units; their emulation where there are none, or with MDSM_TILES=emulated.
 const TileKernels& tile_kernels();
 
-Bfloat16 to_bfloat16(float value);  // the nearest, of two the even one; NaN stays NaN
+// The nearest, of two the even one; NaN stays NaN.
+[[gnu::always_inline]] inline Bfloat16 to_bfloat16(float value) {
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  return value == value ? static_cast<Bfloat16>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16) : 0x7fc0;
+}
 [[gnu::always_inline]] inline float to_float(Bfloat16 value) {
   return __builtin_bit_cast(float, static_cast<uint32_t>(value) << 16);
 }

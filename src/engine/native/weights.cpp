@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/threads.h"
+
 namespace mdsm::engine::native {
 namespace {
 
@@ -14,12 +16,14 @@ FloatBuffer zeros(int64_t count) {
 // Calls body(place in the parameters, place in the convolution's own weights).
 template <class Body>
 void for_weights(const WeightPart& part, const Body& body) {
-  for (int64_t o = 0; o < part.out; ++o)
-    for (int64_t i = 0; i < part.in; ++i)
-      for (int64_t t = 0; t < part.taps; ++t)
-        body((o * part.all_in + part.which.first + i) * part.taps + t,
-             part.which.upsampled ? (i * part.out + o) * part.taps + part.taps - 1 - t
-                                  : (o * part.in + i) * part.taps + t);
+  parallel_for(part.out, 1, [&](int64_t first, int64_t last) {
+    for (int64_t o = first; o < last; ++o)
+      for (int64_t i = 0; i < part.in; ++i)
+        for (int64_t t = 0; t < part.taps; ++t)
+          body((o * part.all_in + part.which.first + i) * part.taps + t,
+               part.which.upsampled ? (i * part.out + o) * part.taps + part.taps - 1 - t
+                                    : (o * part.in + i) * part.taps + t);
+  });
 }
 
 }  // namespace

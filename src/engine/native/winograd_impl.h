@@ -206,7 +206,7 @@ void output_tiles(const TileMap& tiles, Panels m, TileRange range, const Epilogu
         if (y >= tiles.map.height) break;
         Vector<B> row[4];
         Points::output(half[i], row);
-        finish_pixels<B, O>(epilogue, bias, row, inside < 4 ? static_cast<int>(inside) : 4, tiles.map,
+        finish_pixels<B, O>(epilogue, bias, row, inside < 4 ? inside : 4, tiles.map,
                             {at.image, c, y, x, tiles.step}, map);
       }
     }

@@ -32,6 +32,7 @@ class Peer:
         torch.manual_seed(request["seed"])
         self.sigma0, self.lr = request["sigma0"], request["lr"]
         self.ema_decay, self.eps = request["ema"], request["eps"]
+        self.half = request["precision"] == "bfloat16"
         self.net = energy(request)
         self.clean, self.noisy, self.weight = (
             torch.from_numpy(np.load(os.path.join(request["folder"], name + ".npy")))
@@ -50,9 +51,14 @@ class Peer:
             raise ValueError(f"{flat.numel()} weights for a network of {count}")
         torch.nn.utils.vector_to_parameters(flat, self.net.parameters())
 
+    def energy(self, x):
+        """E(x) (N); with bfloat16 by autocast, which rounds what convolutions and linear layers take and give."""
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.half):
+            return self.net(x).float()
+
     def objective(self, noisy):
         """Loss, residuals, energies and grad_x; everything differentiable once more."""
-        energy = self.net(noisy)
+        energy = self.energy(noisy)
         (grad_x,) = torch.autograd.grad(energy.sum(), noisy, create_graph=True)
         residual = (self.clean - noisy + self.sigma0**2 * grad_x).flatten(1).pow(2).sum(1)
         return (self.weight * residual).sum(), residual, energy, grad_x
@@ -72,7 +78,7 @@ class Peer:
         """As the authors write it: backward() of the energy, with gradients by the weights along the way."""
         x = self.x.requires_grad_()
         x.grad = None
-        energy = self.net(x).sum()
+        energy = self.energy(x).sum()
         energy.backward()
         self.move(x.detach(), x.grad)
         return energy.item()
@@ -82,7 +88,7 @@ class Peer:
         for p in self.params:
             p.requires_grad_(False)
         x = self.x.requires_grad_()
-        energy = self.net(x).sum()
+        energy = self.energy(x).sum()
         (grad_x,) = torch.autograd.grad(energy, x)
         self.move(x.detach(), grad_x)
         for p in self.params:

@@ -47,8 +47,11 @@ std::vector<Configuration> suite(Suite which) {
   if (which == Suite::quick) return {make(network::Network::res12, 16, 32, 1, 32)};
   return {make(network::Network::res12, 16, 128, 1, 32), make(network::Network::res12, 32, 128, 1, 32),
           make(network::Network::res12, 64, 128, 1, 32), make(network::Network::res18, 128, 16, 3, 32),
-          make(network::Network::res12, 32, 32, 3, 64),  make(network::Network::unet, 32, 32, 3, 32)};
+          make(network::Network::res12, 32, 32, 3, 64),  make(network::Network::unet, 32, 32, 3, 32),
+          make(network::Network::unet, 64, 128, 3, 32)};
 }
+
+Configuration busy_configuration() { return make(network::Network::res12, 16, 16, 1, 32); }
 
 std::vector<Growth> growth_suite() {
   std::vector<Growth> list = {{"batch", {}}, {"width", {}}, {"size", {}}};

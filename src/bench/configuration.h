@@ -31,6 +31,9 @@ enum class Suite { quick, full };  // a small network; the networks of docs/benc
 constexpr auto enum_names(Suite) { return names_of<Suite>({{Suite::quick, "quick"}, {Suite::full, "full"}}); }
 std::vector<Configuration> suite(Suite which);
 
+// What is measured beside busy programs: a network and a batch as small as those of `mdsm sample -n 16`.
+Configuration busy_configuration();
+
 // How cost grows with one number while the others stay.
 struct Growth {
   std::string what;  // "batch", "width", "size"

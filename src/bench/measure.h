@@ -2,14 +2,14 @@
 // files; report.h makes those of the result.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/native_steps.h"
 #include "bench/peak.h"
-#include "bench/statistics.h"
+#include "bench/peers.h"
+#include "bench/turns.h"
 #include "bench/verify.h"
 
 namespace mdsm::bench {
@@ -19,20 +19,14 @@ struct BenchOptions {
   bool growth = false;
   bool verify_only = false;
   bool likelihood = false;  // also an update of maximum likelihood, beside the training step
+  bool busy = false;        // also a small network beside busy neighbours
   bool use_peer = true;
-  std::string python, peer;  // empty: looked for
-  int64_t rounds = 0;        // 0: 5, or 3 where a round takes long
-  int threads = 0;           // 0: all
+  std::vector<std::string> pythons;  // one is looked for where there is none
+  std::string peer;                  // empty: looked for
+  int64_t rounds = 0;                // 0: 5, or 3 where a round takes long
+  int threads = 0;                   // 0: all
   uint64_t seed = 0;
   double timeout = 900;  // seconds for one answer of either side
-};
-
-// One side's times in one situation.
-struct Timing {
-  std::vector<double> seconds;  // of a step, one entry a round
-  double peak_memory = 0;       // bytes; of a process that did nothing else
-
-  Spread spread() const { return bench::spread(seconds); }
 };
 
 struct StepTimes {
@@ -41,8 +35,14 @@ struct StepTimes {
   Timing ours, direct;                     // direct: ours with --exact
   std::optional<Timing> likelihood;        // ours, in turns with the training step; where asked for
   std::optional<Timing> one_thread;        // ours; absent where there is just one
+  std::optional<Timing> bfloat16;          // ours, where this CPU has matrix units
   std::optional<Timing> peer, peer_input;  // peer_input: Langevin without gradients by the weights
+  std::string peer_mode;                   // which of those tried: PeerMode::text()
+  std::vector<ModeTime> modes;             // those tried, where there was a choice
   Profile profile;
+
+  // The peer at its best: by x only for Langevin.
+  const std::optional<Timing>& best_peer() const { return task == Task::langevin ? peer_input : peer; }
 };
 
 struct GrowthTimes {
@@ -51,21 +51,34 @@ struct GrowthTimes {
   Timing training, langevin;
 };
 
+// A small network alone, or beside programs that keep as many cores busy.
+struct BusyTimes {
+  Configuration config;
+  Task task = Task::training;
+  int neighbours = 0;
+  Timing all_threads, one_thread;
+
+  double ratio() const { return all_threads.spread().median / one_thread.spread().median; }
+};
+
 struct BenchResult {
   int threads = 0;
-  std::string ours, peer;  // versions; peer may be empty
+  std::string ours, peer;  // versions; peer may be empty, or several
   std::string isa;         // of our side
   std::vector<FmaPeak> peaks;
+  std::vector<PeerMode> modes;
   std::vector<Verification> verifications;
   std::vector<StepTimes> steps;
   std::vector<GrowthTimes> growth;
+  std::vector<BusyTimes> busy;
 
   bool verified() const;
   double peak_gflops() const;  // of the instruction set in use
+  double tile_gflops() const;  // of the matrix units; 0 where there are none
 };
 
 // `say` gets a line of progress now and then. Stops after the verification when that fails or is all that was
 // asked for.
-BenchResult run_benchmark(const BenchOptions& options, const std::function<void(const std::string&)>& say);
+BenchResult run_benchmark(const BenchOptions& options, const Say& say);
 
 }  // namespace mdsm::bench

@@ -23,7 +23,8 @@ double seconds_since(Clock::time_point start) {
 NativeSteps::NativeSteps(Problem problem, const StepNumbers& numbers)
     : problem_(std::move(problem)),
       numbers_(numbers),
-      engine_(engine::make_engine({.exact = numbers.exact, .precision = numbers.precision}, problem_.parameters)),
+      engine_(
+          engine::make_engine({.exact = numbers.exact, .precision = numbers.precision}, problem_.parameters)),
       noisy_(problem_.clean.shape()),
       residual_(problem_.sigma.size()),
       energy_(problem_.sigma.size()),

@@ -39,26 +39,27 @@ Contestant peer_side(const std::string& python, const std::string& script, doubl
           timeout};
 }
 
+std::string side_title(const std::string& name) { return fmt::format("the {} side of the benchmark", name); }
+
 Party::Party(const Contestant& contestant)
     : name_(contestant.name),
       timeout_(contestant.timeout),
-      process_(fmt::format("the {} side of the benchmark", contestant.name), contestant.command,
-               contestant.environment) {}
+      process_(side_title(contestant.name), contestant.command, contestant.environment) {}
 
 json Party::ask(const std::string& what, json more) {
   more["do"] = what;
   const std::string line = process_.exchange(json_text(more), timeout_);
   const json answer = parse_json(line);
   if (!answer.is_object())
-    fail("it must print nothing but answers", "the {} side of the benchmark answered '{}' with '{}'", name_,
-         what, line.substr(0, 200));
+    fail("it must print nothing but answers", "{} answered '{}' with '{}'", side_title(name_), what,
+         line.substr(0, 200));
   if (answer.contains("error")) {
     const std::string text =
         answer["error"].is_string() ? answer["error"].get<std::string>() : json_text(answer["error"]);
     fail(text.find("import") == std::string::npos
              ? "nothing was measured"
              : "install python3-torch, name another interpreter with --python, or add --no-peer",
-         "the {} side of the benchmark: {}", name_, text);
+         "{}: {}", side_title(name_), text);
   }
   if (answer.contains("peak_rss") && answer["peak_rss"].is_number())
     peak_memory_ = answer["peak_rss"].get<double>();
@@ -84,7 +85,7 @@ double Party::time(const std::string& what, int64_t repeat) {
   const json answer = ask(what, {{"repeat", repeat}});
   const json seconds = answer.value("seconds", json());
   if (!seconds.is_number() || !(seconds.get<double>() > 0))
-    fail("check the peer program", "the {} side of the benchmark gave no time for '{}'", name_, what);
+    fail("check the peer program", "{} gave no time for '{}'", side_title(name_), what);
   return seconds.get<double>();
 }
 

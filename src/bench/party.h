@@ -33,6 +33,9 @@ struct SideOptions {
   engine::Precision precision = engine::Precision::float32;
 };
 
+// "the PyTorch side of the benchmark": how messages name a side.
+std::string side_title(const std::string& name);
+
 class Party {
  public:
   explicit Party(const Contestant& contestant);

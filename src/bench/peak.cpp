@@ -8,6 +8,7 @@
 #include "core/isa.h"
 #include "core/threads.h"
 #include "engine/native/kernels.h"
+#include "engine/native/tile_kernels.h"
 
 namespace mdsm::bench {
 
@@ -19,6 +20,8 @@ MDSM_PEAK_VARIANT(generic)
 MDSM_PEAK_VARIANT(avx2)
 MDSM_PEAK_VARIANT(avx512)
 #endif
+extern const double kTileRoundFlop;  // peak_tiles.cpp
+float tile_loop(int64_t rounds);
 
 namespace {
 
@@ -27,19 +30,22 @@ constexpr double kSeconds = 0.03;
 
 struct Variant {
   const char* isa;
-  int lanes;
+  double flop;  // of a round
   float (*loop)(int64_t rounds);
 };
 
+constexpr double round_flop(int lanes) { return 2 * kChains * lanes; }
+
 // The instruction sets are those of the engine's kernels: one place decides what this CPU can run.
 std::vector<Variant> variants() {
-  std::vector<Variant> list = {{"generic", generic_lanes, generic_fma_loop}};
+  std::vector<Variant> list = {{"generic", round_flop(generic_lanes), generic_fma_loop}};
 #ifdef __x86_64__
   for (const Isa isa : available_isas()) {
-    if (isa == Isa::avx2) list.push_back({"avx2", avx2_lanes, avx2_fma_loop});
-    if (isa == Isa::avx512) list.push_back({"avx512", avx512_lanes, avx512_fma_loop});
+    if (isa == Isa::avx2) list.push_back({"avx2", round_flop(avx2_lanes), avx2_fma_loop});
+    if (isa == Isa::avx512) list.push_back({"avx512", round_flop(avx512_lanes), avx512_fma_loop});
   }
 #endif
+  if (engine::native::has_matrix_units()) list.push_back({kTilePeak, kTileRoundFlop, tile_loop});
   return list;
 }
 
@@ -62,8 +68,7 @@ double measure(const Variant& variant, int repeats) {
     rounds *= std::clamp<int64_t>(static_cast<int64_t>(kSeconds / seconds * 1.2), 2, 64);
   double best = seconds_of(variant, rounds);
   for (int i = 1; i < repeats; ++i) best = std::min(best, seconds_of(variant, rounds));
-  const double flop = 2 * kChains * variant.lanes * static_cast<double>(rounds) * thread_count();
-  return flop / best / 1e9;
+  return variant.flop * static_cast<double>(rounds) * thread_count() / best / 1e9;
 }
 
 }  // namespace

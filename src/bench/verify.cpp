@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kSmallBatch = 8;
 
 engine::Difference compare(const std::string& what, const std::vector<float>& tested,
-                           const std::vector<float>& reference) {
-  engine::Difference difference{what, 0, kVerifyTolerance, ""};
+                           const std::vector<float>& reference, double tolerance) {
+  engine::Difference difference{what, 0, tolerance, ""};
   double squares = 0, scale = 0, largest = -1;
   for (size_t i = 0; i < tested.size(); ++i) {
     const double a = tested[i], b = reference[i], d = a - b;
@@ -60,8 +60,9 @@ class Trial {
     return party.version();
   }
 
-  std::vector<engine::Difference> compare(const std::string& tested, const std::string& reference) const {
-    return compare_folders(folder_.path() / tested, folder_.path() / reference, config_);
+  std::vector<engine::Difference> compare(const std::string& tested,
+                                          double tolerance = kVerifyTolerance) const {
+    return compare_folders(folder_.path() / tested, folder_.path() / "reference", config_, tolerance);
   }
   engine::Difference compare_bits(const std::string& a, const std::string& b) const {
     return bench::compare_bits(folder_.path() / a, folder_.path() / b);
@@ -84,7 +85,7 @@ bool Verification::ok() const {
 }
 
 std::vector<engine::Difference> compare_folders(const fs::path& tested, const fs::path& reference,
-                                                const Configuration& config) {
+                                                const Configuration& config, double tolerance) {
   const std::pair<const char*, int64_t> vectors[] = {{"energy", config.batch},
                                                      {"grad_x", config.spec.input(config.batch).count()},
                                                      {"residual", config.batch},
@@ -93,13 +94,13 @@ std::vector<engine::Difference> compare_folders(const fs::path& tested, const fs
   for (const auto& [name, count] : vectors) {
     const std::string file = std::string(name) + ".npy";
     differences.push_back(
-        compare(name, read_values(tested / file, count), read_values(reference / file, count)));
+        compare(name, read_values(tested / file, count), read_values(reference / file, count), tolerance));
   }
   return differences;
 }
 
 std::vector<Verification> verify_sides(const Configuration& config, const Contestant& ours,
-                                       const Contestant* peer, const SideOptions& options) {
+                                       const Contestant* peer, const SideOptions& options, bool bfloat16) {
   const Contestant reference = peer ? *peer : with_isa(ours, "generic");
   Configuration small = config;
   small.batch = std::min(small.batch, kSmallBatch);
@@ -110,7 +111,7 @@ std::vector<Verification> verify_sides(const Configuration& config, const Contes
   for (const Isa each : available_isas()) {
     const std::string isa = isa_name(each);
     quick.run(with_isa(ours, isa), options, isa);
-    results.push_back({small, isa, against, quick.compare(isa, "reference")});
+    results.push_back({small, isa, against, quick.compare(isa)});
   }
 
   Trial whole(config, options.seed);
@@ -119,11 +120,19 @@ std::vector<Verification> verify_sides(const Configuration& config, const Contes
   SideOptions direct = options;
   direct.exact = true;
   whole.run(ours, direct, "direct");
-  results.push_back({config, isa + ", direct", against, whole.compare("direct", "reference")});
-  whole.run(ours, options, "first");
-  whole.run(ours, options, "second");
-  results.push_back({config, isa, against, whole.compare("first", "reference")});
-  results.back().differences.push_back(whole.compare_bits("first", "second"));
+  results.push_back({config, isa + ", direct", against, whole.compare("direct")});
+  const auto twice = [&](const std::string& kernels, const SideOptions& side, double tolerance) {
+    whole.run(ours, side, kernels);
+    whole.run(ours, side, kernels + " again");
+    results.push_back({config, kernels, against, whole.compare(kernels, tolerance)});
+    results.back().differences.push_back(whole.compare_bits(kernels, kernels + " again"));
+  };
+  if (bfloat16) {
+    SideOptions rounded = options;
+    rounded.precision = engine::Precision::bfloat16;
+    twice("bfloat16", rounded, kBfloat16Tolerance);
+  }
+  twice(isa, options, kVerifyTolerance);
   return results;
 }
 

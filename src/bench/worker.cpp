@@ -28,8 +28,10 @@ NativeSteps make_steps(const json& request) {
   set_thread_count(json_value<int>(request.at("threads")));
   Configuration config{network::spec_from_json(request, "benchmark request"),
                        json_value<int64_t>(request.at("batch"))};
-  StepNumbers numbers{request.at("lr").get<double>(), request.at("ema").get<double>(),
-                      request.at("eps").get<double>(), json_value<uint64_t>(request.at("seed")),
+  StepNumbers numbers{request.at("lr").get<double>(),
+                      request.at("ema").get<double>(),
+                      request.at("eps").get<double>(),
+                      json_value<uint64_t>(request.at("seed")),
                       request.at("exact").get<bool>(),
                       from_name<engine::Precision>(request.at("precision").get<std::string>(), "precision")};
   return {read_problem(request.at("folder").get<std::string>(), config), numbers};

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/threads.h"
 
 namespace mdsm::cli {
 namespace {
@@ -21,7 +22,8 @@ class Bench : public Command {
   }
   void declare(OptionSet& options) override {
     options.group("What to measure");
-    options.add("suite", suite_, "quick: one small network; full: those of docs/benchmarks.md, and growth");
+    options.add("suite", suite_,
+                "quick: one small network; full: those of docs/benchmarks.md, growth, and --busy");
     network_.declare(options);
     options.add("batch", batch_, "images a step; this or a network option replaces the suite by one network")
         .range(1, 1'000'000);
@@ -30,12 +32,17 @@ class Bench : public Command {
     options.add("verify-only", bench_.verify_only, "compare both sides and stop");
     options.add("likelihood", bench_.likelihood,
                 "time an update of maximum likelihood as well, beside the training step");
+    options.add("busy", bench_.busy,
+                "time a small network beside two busy programs too, on all threads and on one");
     options.add("dry-run", dry_run_, "check the options, print what would be measured and stop")
         .command_line_only();
     options.add("seed", seed_, "seed of weights, images and noise").range(0);
     options.group("Sides");
     options.add("threads", threads_, "CPU threads of each side; 0 takes all").range(0, 1024);
-    options.add("python", bench_.python, "interpreter with PyTorch; /usr/bin/python3 if it exists")
+    options
+        .add("python", bench_.pythons,
+             "interpreter with PyTorch, more than once to compare with the fastest of several; "
+             "/usr/bin/python3 if it exists")
         .meta("PROGRAM");
     options.add("peer", bench_.peer, "the PyTorch program; bench/peers/peer.py is found by itself")
         .meta("FILE");
@@ -86,11 +93,16 @@ class Bench : public Command {
       fail_usage("give one of the two", "--suite and the options of one network exclude each other");
     if (no_peer_ && (options.given("peer") || options.given("python")))
       fail_usage("give one of the two", "--no-peer excludes --peer and --python");
+    bench_.threads = static_cast<int>(threads_);
+    if (bench_.busy && (bench_.threads == 1 || (bench_.threads == 0 && hardware_threads() == 1)))
+      fail_usage("give --threads 2 or more, or leave --busy out",
+                 "--busy compares all threads with one, and there is one");
     bench_.configurations =
         one ? std::vector<bench::Configuration>{{network_.spec(options), batch_}} : bench::suite(suite_);
-    bench_.growth = !one && suite_ == bench::Suite::full && !bench_.verify_only;
+    const bool full = !one && suite_ == bench::Suite::full;
+    bench_.growth = full && !bench_.verify_only;
+    bench_.busy = bench_.busy || full;
     bench_.use_peer = !no_peer_;
-    bench_.threads = static_cast<int>(threads_);
     bench_.seed = static_cast<uint64_t>(seed_);
   }
 

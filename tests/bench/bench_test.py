@@ -20,6 +20,21 @@ ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
 # The real peer with one thing changed; {} is that change, a statement after `import peer`.
 CHANGED = "import sys\nsys.path.insert(0, {peers!r})\nimport peer\n{change}\npeer.main()\n"
 
+# A peer that is our own worker under another name, with times of its own, which dies of an illegal instruction in
+# bfloat16. It stands for an interpreter, whose arguments it ignores.
+PRETENDER = """#!{python}
+import json, os, signal, subprocess, sys
+worker = subprocess.Popen([{mdsm!r}, "bench", "--worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+for line in sys.stdin:
+    if json.loads(line).get("precision") == "bfloat16":
+        os.kill(os.getpid(), signal.SIGILL)
+    worker.stdin.write(line)
+    worker.stdin.flush()
+    answer = json.loads(worker.stdout.readline())
+    answer.update({{key: value for key, value in dict(name={name!r}, seconds={seconds}).items() if key in answer}})
+    print(json.dumps(answer), flush=True)
+"""
+
 
 def bench(*arguments):
     result = subprocess.run([MDSM, "bench", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -38,6 +53,13 @@ class Bench(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return ["--peer", path, "--python", sys.executable]
+
+    def pretender(self, name, seconds):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(PRETENDER.format(python=sys.executable, mdsm=MDSM, name="PyTorch " + name, seconds=seconds))
+        os.chmod(path, 0o755)
+        return path
 
     def fails(self, code, pattern, *arguments):
         actual, _, errors = bench(*arguments)
@@ -59,7 +81,7 @@ class Bench(unittest.TestCase):
         self.assertIn("PyTorch", values["peer"])
         for row in values["verifications"]:
             for what in ("energy", "grad_x", "residual", "gradient"):
-                self.assertLess(row["relative_errors"][what], 1e-4)
+                self.assertLess(row["relative_errors"][what], 5e-2 if row["kernels"] == "bfloat16" else 1e-4)
         self.assertEqual(values["verifications"][-1]["relative_errors"]["second run"], 0)
         self.assertEqual([step["task"] for step in values["steps"]], ["training", "langevin"])
         for step in values["steps"]:
@@ -71,6 +93,55 @@ class Bench(unittest.TestCase):
         self.assertIsNotNone(values["steps"][1]["peer_by_x_only"])
         self.assertGreater(min(peak["gflops"] for peak in values["peaks"]), 0)
         self.assertIn("round 2 of 2", errors)
+
+    def test_bfloat16_where_there_are_matrix_units(self):
+        code, printed, errors = bench(*TINY, "--no-peer", "--json")
+        self.assertEqual(code, 0, errors)
+        values = json.loads(printed)
+        units = "amx, bfloat16" in [peak["isa"] for peak in values["peaks"]]
+        self.assertEqual(units, "bfloat16" in [row["kernels"] for row in values["verifications"]])
+        for step in values["steps"]:
+            rounded = step["ours_bfloat16"]
+            self.assertEqual(rounded is not None, units)
+            if units:
+                self.assertEqual(len(rounded["seconds"]), 2)
+                self.assertAlmostEqual(rounded["float32_over_bfloat16"], step["ours"]["median"] / rounded["median"])
+                self.assertGreater(rounded["share_of_tile_peak"], 0)
+                self.assertLess(rounded["share_of_tile_peak"], 1)
+
+    def test_the_fastest_mode_is_the_peer(self):
+        slow, fast = self.pretender("slow", 0.5), self.pretender("fast", 0.25)
+        code, printed, errors = bench(*TINY, "--python", slow, "--python", fast, "--json")
+        self.assertEqual(code, 0, errors)
+        values = json.loads(printed)
+        self.assertEqual(values["peer"], "PyTorch slow; PyTorch fast")
+        self.assertEqual({mode["python"] for mode in values["peer_modes"]}, {slow, fast})
+        for mode in values["peer_modes"]:
+            if mode["mode"] == "float32":
+                self.assertIsNone(mode["problem"])
+            else:
+                self.assertEqual(mode["problem"], "was ended by signal 4 (Illegal instruction)")
+                self.assertIsNone(mode["seconds"])
+        for step in values["steps"]:
+            self.assertEqual(step["peer_mode"], "PyTorch fast, float32")
+            self.assertEqual(step["peer"]["median"], 0.25)
+            self.assertEqual([mode["seconds"] for mode in step["peer_modes"]], [0.5, 0.25])
+        self.assertEqual(values["verifications"][0]["reference"], "PyTorch slow")
+
+    def test_every_interpreter_has_to_run_float32(self):
+        self.fails(1, "no/such/python: No such file", *TINY, "--python", self.pretender("good", 0.25), "--python",
+                   "/no/such/python")
+
+    def test_busy_neighbours(self):
+        words = "--net res6 --width 4 --size 8 --batch 2 --rounds 1 --threads 2 --no-peer --busy"
+        code, printed, errors = bench(*words.split(), "--json")
+        self.assertEqual(code, 0, errors)
+        rows = json.loads(printed)["busy"]
+        self.assertEqual([(row["task"], row["neighbours"]) for row in rows],
+                         [("training", 0), ("training", 2), ("langevin", 0), ("langevin", 2)])
+        for row in rows:
+            self.assertAlmostEqual(row["all_threads_over_one"],
+                                   row["all_threads"]["median"] / row["one_thread"]["median"])
 
     def test_other_networks_verify(self):
         for words in ("--net res12 --width 8 --size 16 --channels 3 --head linear --batch 3",
@@ -117,12 +188,13 @@ class Bench(unittest.TestCase):
                    *self.peer(CHANGED.format(peers=PEERS, change="peer.Peer.verify = lambda self, folder: None")))
 
     def test_dry_run_measures_nothing(self):
-        self.assertEqual(bench("--suite", "full", "--dry-run")[1].count("\n"), 6)
+        self.assertEqual(bench("--suite", "full", "--dry-run")[1].count("\n"), 7)
         self.assertEqual(bench(*TINY, "--dry-run"), (0, "res6 width 4, 2 images 1x8x8\n", ""))
 
     def test_wrong_options(self):
         self.fails(2, "--suite and the options of one network", "--suite", "full", "--width", "4")
         self.fails(2, "--no-peer excludes", *TINY, "--no-peer", "--python", sys.executable)
+        self.fails(2, "--busy compares", *TINY, "--busy")
         self.fails(2, "--batch: '0'", "--batch", "0")
         self.fails(2, "--rounds: '-1'", "--rounds", "-1")
         self.fails(2, "--timeout: '0'", "--timeout", "0")

@@ -73,7 +73,7 @@ TEST(Configuration, FullSuiteHoldsTheNetworksOfTheTargets) {
   }
   for (const char* wanted : {"res12 width 16, 128 images 1x32x32", "res12 width 32, 128 images 1x32x32",
                              "res12 width 64, 128 images 1x32x32", "res18 width 128, 16 images 3x32x32",
-                             "res12 width 32, 32 images 3x64x64"})
+                             "res12 width 32, 32 images 3x64x64", "unet width 64, 128 images 3x32x32"})
     EXPECT_TRUE(std::ranges::count(names, wanted)) << wanted;
   EXPECT_EQ(suite(Suite::quick).size(), 1);
 }

@@ -19,7 +19,7 @@ BenchResult sample() {
   result.ours = "mdsm, test";
   result.peer = "PyTorch 9";
   result.isa = "avx2";
-  result.peaks = {{"generic", 20}, {"avx2", 100}};
+  result.peaks = {{"generic", 20}, {"avx2", 100}, {kTilePeak, 1000}};
   const Configuration config = suite(Suite::full)[2];
   result.verifications = {
       {config, "avx2", "PyTorch 9", {{"energy", 1e-7, 1e-4, ""}, {"grad_x", 2e-7, 1e-4, ""}}}};
@@ -70,6 +70,61 @@ TEST(Report, MaximumLikelihoodHasItsRowWhereItWasMeasured) {
   EXPECT_NE(page.find("maximum likelihood with 30 Langevin steps"), std::string::npos) << page;
   EXPECT_NE(page.find("11.00x"), std::string::npos) << page;
   EXPECT_EQ(to_json(result, kMachine).at("steps")[0].at("likelihood_over_ours"), 11);
+}
+
+TEST(Report, Bfloat16HasItsTableWhereItWasMeasured) {
+  BenchResult result = sample();
+  EXPECT_EQ(markdown(result, kMachine).find("## bfloat16"), std::string::npos);
+  EXPECT_TRUE(to_json(result, kMachine).at("steps")[0].at("ours_bfloat16").is_null());
+  for (StepTimes& times : result.steps) times.bfloat16 = timing({0.8, 0.7, 0.9}, 1.1e9);
+  const std::string page = markdown(result, kMachine);
+  for (const char* wanted : {"800 ms (700 ms..900 ms)", "2.50x", "20.00x", "12.50x", "1.10 GB", "88 %",
+                             "amx, bfloat16: 1000.0 GFLOP/s (the tile peak)"})
+    EXPECT_NE(page.find(wanted), std::string::npos) << wanted << " is missing in\n" << page;
+  const json steps = to_json(result, kMachine).at("steps");
+  const json training = steps[0].at("ours_bfloat16"), langevin = steps[1].at("ours_bfloat16");
+  EXPECT_EQ(training.at("float32_over_bfloat16"), 2.5);
+  EXPECT_EQ(training.at("peer_over_bfloat16"), 20);
+  EXPECT_EQ(training.at("peer_memory_over_bfloat16"), 5);
+  EXPECT_EQ(langevin.at("peer_over_bfloat16"), 12.5) << "by x only";
+  EXPECT_DOUBLE_EQ(training.at("share_of_tile_peak").get<double>(),
+                   flop(suite(Suite::full)[2], Task::training) / 0.8e9 / 1000);
+}
+
+TEST(Report, ModesOfThePeerShowTheFastestAndTheBroken) {
+  BenchResult result = sample();
+  EXPECT_EQ(markdown(result, kMachine).find("Modes of PyTorch"), std::string::npos);
+  const Contestant side{"PyTorch", {"/some/python"}};
+  result.modes = {{side, "PyTorch 9", "float32", engine::Precision::float32, 0.25, ""},
+                  {side, "PyTorch 9", "bfloat16", engine::Precision::bfloat16, 0, "was ended by signal 4"}};
+  std::string page = markdown(result, kMachine);
+  for (const char* wanted : {"/some/python", "250 ms", "could not run: was ended by signal 4"})
+    EXPECT_NE(page.find(wanted), std::string::npos) << wanted << " is missing in\n" << page;
+  EXPECT_EQ(page.find("in bold"), std::string::npos) << "there was no choice";
+
+  result.modes.push_back({side, "PyTorch 9", "slow", engine::Precision::bfloat16, 0.5, ""});
+  result.steps[0].peer_mode = "PyTorch 9, float32";
+  result.steps[0].modes = {{"PyTorch 9, float32", 12, ""}, {"PyTorch 9, slow", 13, ""}};
+  result.steps[1].peer_mode = "PyTorch 9, float32";
+  result.steps[1].modes = {{"PyTorch 9, float32", 6, ""}, {"PyTorch 9, slow", 0, "no memory"}};
+  page = markdown(result, kMachine);
+  for (const char* wanted : {"**12.00 s** | ", " 13.00 s |", "**6.00 s**", " no memory |"})
+    EXPECT_NE(page.find(wanted), std::string::npos) << wanted << " is missing in\n" << page;
+  const json values = to_json(result, kMachine);
+  EXPECT_EQ(values.at("peer_modes").size(), 3);
+  EXPECT_TRUE(values.at("peer_modes")[1].at("seconds").is_null());
+  EXPECT_EQ(values.at("steps")[0].at("peer_mode"), "PyTorch 9, float32");
+  EXPECT_EQ(values.at("steps")[1].at("peer_modes")[1].at("problem"), "no memory");
+}
+
+TEST(Report, BusyProgramsHaveTheirTable) {
+  BenchResult result = sample();
+  EXPECT_EQ(markdown(result, kMachine).find("Beside busy programs"), std::string::npos);
+  result.busy = {{busy_configuration(), Task::langevin, 2, timing({0.03}, 0), timing({0.02}, 0)}};
+  const std::string page = markdown(result, kMachine);
+  for (const char* wanted : {"Beside busy programs", "1.50x", "30.0 ms (30.0 ms..30.0 ms)"})
+    EXPECT_NE(page.find(wanted), std::string::npos) << wanted << " is missing in\n" << page;
+  EXPECT_EQ(to_json(result, kMachine).at("busy")[0].at("all_threads_over_one"), 1.5);
 }
 
 TEST(Report, DamagedResultsShow) {

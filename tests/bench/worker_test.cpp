@@ -10,6 +10,7 @@
 #include "bench/problem.h"
 #include "bench/verify.h"
 #include "core/files.h"
+#include "engine/native/tile_kernels.h"
 #include "temporary_folder.h"
 
 namespace mdsm::bench {
@@ -39,7 +40,7 @@ std::string verify(const fs::path& folder) {
   return json{{"do", "verify"}, {"folder", folder.string()}}.dump();
 }
 
-std::string setup(const fs::path& folder) {
+std::string setup(const fs::path& folder, const char* precision = "float32") {
   json request = to_json(tiny());
   request.update({{"do", "setup"},
                   {"folder", folder.string()},
@@ -49,7 +50,7 @@ std::string setup(const fs::path& folder) {
                   {"ema", 0.9},
                   {"eps", 0.02},
                   {"exact", false},
-                  {"precision", "float32"}});
+                  {"precision", precision}});
   return request.dump();
 }
 
@@ -96,6 +97,21 @@ TEST(Verify, DifferencesAreRelativeToTheReference) {
     EXPECT_EQ(d.ok(), d.what != "grad_x") << d.what;
 }
 
+TEST(Verify, Bfloat16IsNearButNotWithinTheLimitOfFloat32) {
+  if (!engine::native::has_matrix_units()) GTEST_SKIP() << "no matrix units";
+  const TemporaryFolder folder;
+  const fs::path whole = folder.path() / "float32", rounded = folder.path() / "bfloat16";
+  write_problem(folder.path(), tiny(), 0);
+  for (const fs::path& path : {whole, rounded}) {
+    make_folder(path);
+    for (const json& answer : serve({setup(folder.path(), path.filename().c_str()), verify(path)}))
+      EXPECT_FALSE(answer.contains("error")) << answer;
+  }
+  for (const engine::Difference& d : compare_folders(rounded, whole, tiny(), kBfloat16Tolerance))
+    EXPECT_TRUE(d.ok()) << d.what << " " << d.relative;
+  EXPECT_FALSE(compare_folders(rounded, whole, tiny())[1].ok()) << "nothing was rounded";
+}
+
 TEST(Peak, EveryInstructionSetIsMeasured) {
   const auto peaks = measure_fma_peak(1);
   ASSERT_FALSE(peaks.empty());
@@ -105,6 +121,9 @@ TEST(Peak, EveryInstructionSetIsMeasured) {
     EXPECT_GT(peak.gflops, 0.01) << peak.isa;
   }
   EXPECT_GT(peak_in_use(peaks).gflops, 0);
+  if (!engine::native::has_matrix_units()) return;
+  EXPECT_EQ(peaks.back().isa, kTilePeak);
+  EXPECT_GT(peaks.back().gflops, peak_in_use(peaks).gflops);
 }
 
 }  // namespace

@@ -335,7 +335,7 @@ void TileConvolution::add_products(const std::vector<PositionMap>& from, const B
   for (size_t phase = 0; phase < from.size(); ++phase) {
     const int64_t at = static_cast<int64_t>(phase) * in16 * count * kTileRows;
     kernel.pack_pairs(from[phase], src, {range.first, range.last + shape_.reach() - 1}, count, memory,
-                      even + at, odd + at);
+                      even + at, offsets_.size() > 1 ? odd + at : nullptr);
   }
   MapShape some = shape_.result(diff_dst.planes);
   const int64_t first_plane = begin * kTileRows / some.block;

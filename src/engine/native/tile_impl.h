@@ -220,7 +220,9 @@ template <int B>
 MDSM_INLINE void pair_channels(const PositionMap& from, const Bfloat16* map, int64_t c16, RowRange range,
                                int64_t count, Bfloat16* list, const PairList& to) {
   if constexpr (B == kTileRows) {
-    if (from.offset_x < 0 || from.columns > from.map.width) {  // zeros between all rows
+    const int64_t behind_row = (from.map.width - from.offset_x + from.step - 1) / from.step;
+    const bool zeros_between = from.offset_x < 0 || behind_row < from.columns;
+    if (zeros_between || (!to.odd && from.columns % 2 == 0)) {  // no pair of two rows
       alignas(64) static constexpr Bfloat16 zero[kTileRows] = {};
       for_runs(
           from, map, c16, range, count,
@@ -251,8 +253,9 @@ MDSM_INLINE void pair_channels(const PositionMap& from, const Bfloat16* map, int
 template <int B>
 void pack_pairs_block(const PositionMap& from, const Bfloat16* map, RowRange range, int64_t count,
                       Bfloat16* list, Bfloat16* even, Bfloat16* odd) {
-  for (int64_t c = 0; c < blocks_of_16(from); ++c, even += count * kTileRows, odd += count * kTileRows)
-    pair_channels<B>(from, map, c, range, count, list, {even, odd});
+  for (int64_t c = 0; c < blocks_of_16(from); ++c)
+    pair_channels<B>(from, map, c, range, count, list,
+                     {even + c * count * kTileRows, odd ? odd + c * count * kTileRows : nullptr});
 }
 
 // One stage of a transposition: blocks of H x H change places across the diagonal of blocks of 2H x 2H.

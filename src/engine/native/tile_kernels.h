@@ -49,7 +49,7 @@ struct TileKernels {
   // those behind the range with zeros.
   void (*pack)(const PositionMap& from, const Bfloat16* map, RowRange range, int64_t count, Bfloat16* to);
   // For weight gradients: pairs of positions interleaved, to[16 channels][count / 2][16][2], and in `odd` the
-  // same with pairs that begin at odd positions. list: memory for two times
+  // same with pairs that begin at odd positions, unless it is null. list: memory for two times
   // count + 2 positions of 16 channels.
   void (*pack_pairs)(const PositionMap& from, const Bfloat16* map, RowRange range, int64_t count,
                      Bfloat16* list, Bfloat16* even, Bfloat16* odd);

@@ -197,7 +197,8 @@ TEST_P(KernelTest, InputConvolutionWithItsEpilogue) {
       EpilogueData data(parts, shape);
       const Finished wanted = data.finish(both);
       FloatBuffer map = filled(shape.count(), kUntouched);
-      k.floats.input_forward(conv, with_border(x, channels, size).data(), 1, data.epilogue(map.data()), map.data());
+      k.floats.input_forward(conv, with_border(x, channels, size).data(), 1, data.epilogue(map.data()),
+                             map.data());
 
       const auto image = static_cast<size_t>(shape.image());
       const auto expect_second = [&](const FloatBuffer& found, const Doubles& values) {

@@ -184,10 +184,10 @@ TEST_P(TileConvolutionTest, EveryEpilogue) {
   if (kernel() == 4 && block() > 8) GTEST_SKIP() << "the other kernels are enough";
   Problem problem(Size{3, 24, 2 * block(), 6, 6}, block(), 3);
   const Blocked shape{3, 2 * block(), 6, block()};
-  for (const EpilogueParts& parts : epilogue_parts(
-           {Epilogue::Op::none, Epilogue::Op::elu, Epilogue::Op::slope, Epilogue::Op::bend,
-            Epilogue::Op::silu_slope, Epilogue::Op::silu_bend},
-           {EpilogueParts::Add::none, EpilogueParts::Add::map, EpilogueParts::Add::unpooled}))
+  for (const EpilogueParts& parts :
+       epilogue_parts({Epilogue::Op::none, Epilogue::Op::elu, Epilogue::Op::slope, Epilogue::Op::bend,
+                       Epilogue::Op::silu_slope, Epilogue::Op::silu_bend},
+                      {EpilogueParts::Add::none, EpilogueParts::Add::map, EpilogueParts::Add::unpooled}))
     for (const bool silu : {false, true}) {
       SCOPED_TRACE(parts.text() + (silu ? ", SiLU" : ""));
       EpilogueData data(parts, shape);

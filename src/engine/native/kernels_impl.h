@@ -31,9 +31,8 @@ void pool_block(const MapShape& shape, int64_t first, int64_t last, const Value*
       const Value* top = map + place.map + 2 * y * row;
       Value* to = half + place.half + y * columns * B;
       for (int64_t x = 0; x < columns; ++x)
-        store<B>(to + x * B,
-                 scale * ((load<B>(top + 2 * x * B) + load<B>(top + 2 * x * B + B)) +
-                          (load<B>(top + row + 2 * x * B) + load<B>(top + row + 2 * x * B + B))));
+        store<B>(to + x * B, scale * ((load<B>(top + 2 * x * B) + load<B>(top + 2 * x * B + B)) +
+                                      (load<B>(top + row + 2 * x * B) + load<B>(top + row + 2 * x * B + B))));
     }
   }
 }
@@ -160,8 +159,11 @@ void input_weights_block(const InputConvolution& conv, const float* x, const Val
 }
 
 // A kernel for the block size that a shape has.
-#define MDSM_WITH_BLOCK(block, call) \
-  with_block(block, [&](auto constant) { constexpr int B = decltype(constant)::kValue; call; })
+#define MDSM_WITH_BLOCK(block, call)              \
+  with_block(block, [&](auto constant) {          \
+    constexpr int B = decltype(constant)::kValue; \
+    call;                                         \
+  })
 
 template <class Value>
 struct MapFunctions {
@@ -200,8 +202,8 @@ struct MapFunctions {
 
 void finish_rows(const Epilogue& epilogue, const MapShape& shape, int64_t image, int64_t first, int64_t last,
                  Panels raw, float* map) {
-  MDSM_WITH_BLOCK(shape.block, finish_rows_block<B>(epilogue, shape, image, first, last, raw.data,
-                                                    raw.panel_stride, map));
+  MDSM_WITH_BLOCK(shape.block,
+                  finish_rows_block<B>(epilogue, shape, image, first, last, raw.data, raw.panel_stride, map));
 }
 
 void adam(const AdamNumbers& a, const float* gradient, float* weights, float* m, float* v, float* ema,

@@ -12,8 +12,8 @@ namespace {
 constexpr const char* kElementwise = "elementwise";  // the profile's row for everything that is no layer
 constexpr int64_t kReadBeyond = 16;                  // floats behind the last image that kernels may touch
 
-constexpr int64_t kHeadMaps = 3;                     // of head_memory
-constexpr int64_t kWidened = 16;                     // values, of which a map has a multiple
+constexpr int64_t kHeadMaps = 3;  // of head_memory
+constexpr int64_t kWidened = 16;  // values, of which a map has a multiple
 
 using Kind = Instruction::Kind;
 
@@ -183,8 +183,7 @@ void Plan::gradient(const Instruction& one, Call& call) {
   const MapInOf<Value> from(at<Value>(one.src, call), one.src.planes),
       other(at<Value>(one.other, call), one.other.planes);
   float *const gradient = part(weights.info, call).data(), *const scratch = call.arena + scratch_at_;
-  if (weights.part.whole())
-    return step.convolution.gradient(from, other, *weights.packed, gradient, scratch);
+  if (weights.part.whole()) return step.convolution.gradient(from, other, *weights.packed, gradient, scratch);
   std::fill_n(weights.own_gradient.data(), weights.own_gradient.size(), 0.0f);
   step.convolution.gradient(step.upsampled ? other : from, step.upsampled ? from : other, *weights.packed,
                             weights.own_gradient.data(), scratch);

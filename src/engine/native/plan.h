@@ -120,7 +120,8 @@ class Plan {
   Shape image_;  // of one image
   Program program_;
   int64_t n_, scratch_count_ = 0, thread_scratch_count_ = 0, arena_count_ = 0;
-  int64_t x_at_ = 0, v_at_ = 0, grad_at_ = 0, padded_at_ = 0, scratch_at_ = 0, head_at_ = 0;  // places in the arena
+  int64_t x_at_ = 0, v_at_ = 0, grad_at_ = 0, padded_at_ = 0, scratch_at_ = 0,
+          head_at_ = 0;  // places in the arena
   std::vector<std::unique_ptr<Convolved>> steps_;
 };
 

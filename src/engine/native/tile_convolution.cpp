@@ -22,9 +22,7 @@ int64_t blocks(int64_t channels, int64_t block) { return (channels + block - 1) 
 
 int64_t floats_for(int64_t halves) { return round_up((halves + 1) / 2, 16); }
 
-Bfloat16* halves(FloatBuffer& buffer) {
-  return reinterpret_cast<Bfloat16*>(buffer.data());
-}
+Bfloat16* halves(FloatBuffer& buffer) { return reinterpret_cast<Bfloat16*>(buffer.data()); }
 
 // Zeros at first, which padding stays.
 void make_halves(FloatBuffer& buffer, int64_t count) {
@@ -92,7 +90,8 @@ void TileWeights::pack_block(int64_t first_out, int64_t first_in) {
   alignas(64) thread_local Bfloat16 squares[kMostWeights][kTileDepth * kTileDepth];
   const int64_t outs = std::min(out_ - first_out, kTileDepth), ins = std::min(in_ - first_in, kTileDepth),
                 all = phases() * taps();
-  if (outs < kTileDepth || ins < kTileDepth) std::fill_n(squares[0], all * kTileDepth * kTileDepth, Bfloat16{});
+  if (outs < kTileDepth || ins < kTileDepth)
+    std::fill_n(squares[0], all * kTileDepth * kTileDepth, Bfloat16{});
   for (int64_t o = 0; o < outs; ++o) {
     const float* plain = plain_ + ((first_out + o) * in_ + first_in) * kernel_ * kernel_;
     for (int64_t i = 0; i < ins; ++i, plain += kernel_ * kernel_) {
@@ -109,11 +108,10 @@ void TileWeights::pack_block(int64_t first_out, int64_t first_in) {
     for (int64_t half = 0; half < 2; ++half) {
       const int64_t o16 = first_out / kTileRows + half, i16 = first_in / kTileRows + half;
       if (o16 < blocks(out_, kTileRows))
-        turned[half] = halves(forward_) + ((o16 * forward_depth + phase * blocks(in_, kTileDepth) +
-                                            first_in / kTileDepth) *
-                                               taps() +
-                                           tap) *
-                                              kTileValues;
+        turned[half] =
+            halves(forward_) +
+            ((o16 * forward_depth + phase * blocks(in_, kTileDepth) + first_in / kTileDepth) * taps() + tap) *
+                kTileValues;
       if (i16 < blocks(in_, kTileRows))
         paired[half] = halves(backward_[opposite]) +
                        ((i16 * depth + first_out / kTileDepth) * taps() + taps() - 1 - tap) * kTileValues;
@@ -184,7 +182,8 @@ std::vector<PositionMap> TileConvolution::inputs(int64_t planes) const {
   return phases;
 }
 
-int64_t TileConvolution::positions_for(int64_t rows) const { return round_up(rows * columns_, kPositionsAtOnce);
+int64_t TileConvolution::positions_for(int64_t rows) const {
+  return round_up(rows * columns_, kPositionsAtOnce);
 }
 
 int64_t TileConvolution::packed_count(int64_t rows) const {
@@ -210,8 +209,8 @@ void TileConvolution::run(const Part& part, const Bfloat16* src, const EpilogueO
       const int64_t count = packed_count(range.last - range.first),
                     results = positions_for(range.last - range.first);
       const int64_t map = floats_for(all * count * kTileDepth);
-      float* const memory = thread_memory(
-          map + kTileRows * (all > kInputsAtOnce ? outputs * results : 2 * kPositionsAtOnce));
+      float* const memory =
+          thread_memory(map + kTileRows * (all > kInputsAtOnce ? outputs * results : 2 * kPositionsAtOnce));
       Bfloat16* const packed = reinterpret_cast<Bfloat16*>(memory);
       Bfloat16* to = packed;
       for (const PositionMap& input : part.inputs) {

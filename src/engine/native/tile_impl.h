@@ -181,8 +181,7 @@ MDSM_INLINE void put_pair(const Bfloat16* a, const Bfloat16* b, Bfloat16* to) {
   const __m256i first = _mm256_load_si256(reinterpret_cast<const __m256i*>(a)),
                 second = _mm256_load_si256(reinterpret_cast<const __m256i*>(b));
   const __m512i line = _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
-  *reinterpret_cast<HalfVector<32>*>(to) =
-      __builtin_shuffle(__builtin_bit_cast(HalfVector<32>, line), order);
+  *reinterpret_cast<HalfVector<32>*>(to) = __builtin_shuffle(__builtin_bit_cast(HalfVector<32>, line), order);
 }
 #else
 MDSM_INLINE void put_pair(const Bfloat16* a, const Bfloat16* b, Bfloat16* to) {
@@ -231,10 +230,12 @@ MDSM_INLINE void pair_channels(const PositionMap& from, const Bfloat16* map, int
             if (position > 0) to.put(position - 1, zero, pixels);
             int64_t s = 0;
             if (to.odd) {
-              for (; s < length - 1; ++s) to.put(position + s, pixels + s * stride, pixels + (s + 1) * stride);
+              for (; s < length - 1; ++s)
+                to.put(position + s, pixels + s * stride, pixels + (s + 1) * stride);
             } else {
               for (s = position % 2; s < length - 1; s += 2)
-                put_pair(pixels + s * stride, pixels + (s + 1) * stride, to.even + (position + s) * kTileRows);
+                put_pair(pixels + s * stride, pixels + (s + 1) * stride,
+                         to.even + (position + s) * kTileRows);
             }
             if (behind < count) to.put(behind, pixels + (length - 1) * stride, zero);
           },
@@ -539,8 +540,8 @@ struct GradientSteps {
   int64_t left, sums;  // from one block of outputs to the next
 };
 template <class Tiles, int Outputs, int Taps>
-void multiply_gradient_row(Tiles& tiles, int64_t positions, const Bfloat16* left, const Bfloat16* const* right,
-                           bool add, float* sums, const GradientSteps& step) {
+void multiply_gradient_row(Tiles& tiles, int64_t positions, const Bfloat16* left,
+                           const Bfloat16* const* right, bool add, float* sums, const GradientSteps& step) {
   float* const second = sums + step.sums;
   if (add) {
     tiles.template load_sum<0>(sums);

@@ -58,7 +58,8 @@ MDSM_INLINE typename VectorType<B>::Unsigned widened(const Bfloat16* from) {
   using U = typename VectorType<B>::Unsigned;
 #if defined(__AVX512F__)
   if constexpr (B == 16)
-    return __builtin_bit_cast(U, _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(from))));
+    return __builtin_bit_cast(
+        U, _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(from))));
   else
 #endif
     return __builtin_convertvector(*reinterpret_cast<const HalfVector<B>*>(from), U);
@@ -67,7 +68,8 @@ template <int B>
 MDSM_INLINE void put_lower_halves(Bfloat16* to, const typename VectorType<B>::Unsigned& bits) {
 #if defined(__AVX512F__)
   if constexpr (B == 16)
-    _mm256_store_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi32_epi16(__builtin_bit_cast(__m512i, bits)));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to),
+                       _mm512_cvtepi32_epi16(__builtin_bit_cast(__m512i, bits)));
   else
 #endif
     *reinterpret_cast<HalfVector<B>*>(to) = __builtin_convertvector(bits, HalfVector<B>);

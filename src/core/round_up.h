@@ -1,4 +1,4 @@
-// The next multiple of a number.
+// The next multiple of a number, and how many times it is one.
 #pragma once
 
 #include <cstdint>
@@ -6,5 +6,6 @@
 namespace mdsm {
 
 constexpr int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+constexpr int64_t divided_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
 }  // namespace mdsm

@@ -8,9 +8,8 @@
 
 #include <vector>
 
-#include "core/tensor.h"
-#include "engine/native/layout.h"
 #include "engine/native/tile_kernels.h"
+#include "engine/native/tile_weights.h"
 
 namespace mdsm::engine::native {
 
@@ -29,31 +28,6 @@ struct TileShape {
   MapShape result(int64_t planes) const { return {out, out_height(), out_width(), block, planes}; }
 };
 
-// The weights of one convolution as tiles, made from the plain ones at the first use after a change.
-class TileWeights {
- public:
-  // Channels as they are, without padding; kernel 1 or 3.
-  TileWeights(int64_t out, int64_t in, int64_t kernel, bool pooled);
-
-  void set(const float* plain);  // (out, in, kernel, kernel); must stay until the next set()
-  const Bfloat16* forward();
-  const Bfloat16* backward(int phase);  // phase 0 .. 3 of a pooled one: 2 (y % 2) + x % 2 of its pixels
-  // Adds `count` gradients in the order of multiply_gradient, one behind the other, to the plain one.
-  void add_gradient(const float* sums, int64_t count, float* plain) const;
-
- private:
-  int64_t taps() const { return pooled_ ? 4 : kernel_ * kernel_; }  // of a phase
-  int64_t phases() const { return pooled_ ? 4 : 1; }
-  void pack();
-  void pack_block(int64_t first_out, int64_t first_in);  // of 32 x 32 channels
-
-  int64_t out_, in_, kernel_;
-  bool pooled_;
-  const float* plain_ = nullptr;
-  FloatBuffer forward_, backward_[4];  // of Bfloat16: rows of tiles have to be aligned
-  bool ready_ = false;
-};
-
 class TileConvolution {
  public:
   explicit TileConvolution(const TileShape& shape);
@@ -61,49 +35,45 @@ class TileConvolution {
   int64_t thread_scratch_count() const;    // floats that each thread takes for itself, at most
   int64_t gradient_scratch_count() const;  // floats
 
-  // dst = epilogue(conv(src)), in bfloat16, or wide in floats with an epilogue without op.
+  // dst = epilogue(conv(src)), in bfloat16, or wide, in floats, with an epilogue without op.
   using Map = MapInOf<Bfloat16>;
+  template <class Value>
   void forward(Map src, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
-               MapOutOf<Bfloat16> dst) const;
-  void forward(Map src, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue, MapOut dst) const;
+               MapOutOf<Value> dst) const;
   // diff_src = epilogue(conv^T(diff_dst))
+  template <class Value>
   void backward(Map diff_dst, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
-                MapOutOf<Bfloat16> diff_src) const;
-  void backward(Map diff_dst, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
-                MapOut diff_src) const;
+                MapOutOf<Value> diff_src) const;
   // Adds the weight gradient of shape.n maps to the plain one.
   void gradient(Map src, Map diff_dst, const TileWeights& weights, float* plain, float* scratch) const;
 
  private:
-  // Results that share inputs and weights: all of them, or those of one phase.
+  // Results that share weights: all of them, or those of one phase.
   struct Part {
-    std::vector<PositionMap> inputs;
     PositionMap output;
     const Bfloat16* weights;
+    std::vector<int64_t> offsets;  // of the taps
   };
   PositionMap positions(const MapShape& map, int64_t step, int64_t offset_y, int64_t offset_x) const;
   std::vector<PositionMap> inputs(int64_t planes) const;
   template <class Value>
-  void forward_to(Map src, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
-                  MapOutOf<Value> dst) const;
-  template <class Value>
-  void backward_to(Map diff_dst, TileWeights& weights, const EpilogueOf<Bfloat16>& epilogue,
-                   MapOutOf<Value> diff_src) const;
-  template <class Value>
-  void run(const Part& part, const Bfloat16* src, const EpilogueOf<Bfloat16>& epilogue, Value* dst) const;
+  void run(const std::vector<PositionMap>& inputs, const std::vector<Part>& parts, const Bfloat16* src,
+           const EpilogueOf<Bfloat16>& epilogue, Value* dst) const;
+  std::vector<int64_t> offsets(int64_t first_row, int64_t first_column) const;
   void add_products(const std::vector<PositionMap>& from, const Bfloat16* src, Map diff_dst, RowRange range,
                     int64_t begin, int64_t end, bool add, float* sum) const;
   int64_t rows_for(int64_t positions) const;  // at least one
   int64_t gradient_rows() const;
   int64_t rows() const { return shape_.n * rows_; }
   int64_t positions_for(int64_t rows) const;  // with what fills them up
-  int64_t packed_count(int64_t rows) const;   // positions that the taps of these rows reach
+  // Positions that taps of these rows reach, which go up to `furthest`.
+  int64_t packed_count(int64_t rows, int64_t furthest) const;
   int64_t sums() const;
   int64_t sum_count() const;
 
   TileShape shape_;
   int64_t rows_, columns_;        // positions of an image
-  std::vector<int64_t> offsets_;  // of the taps
+  std::vector<int64_t> offsets_;  // of the taps of inputs()
 };
 
 }  // namespace mdsm::engine::native

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/open_file.h"
 #include "data/idx.h"
 #include "data/source.h"
 
@@ -89,7 +90,7 @@ bool is_plain_array(const Element& element) {
 // libmatio fills what is missing with zeros and overlooks wrong checksums, so the file is checked first.
 void check_elements(const fs::path& path) {
   const std::string name = path.string();
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = open_file(path);
   char header[128];
   if (!in.read(header, sizeof header) || std::memcmp(header + 124, "\x00\x01IM", 4) != 0)
     fail("use the original file (MATLAB 5 format)", "{}: not a MATLAB 5 file", name);

@@ -9,6 +9,7 @@
 
 #include "app/version.h"
 #include "cli/command.h"
+#include "cli/no_memory.h"
 #include "cli/program.h"
 #include "core/error.h"
 #include "core/progress.h"
@@ -83,6 +84,7 @@ int program(int argc, char** argv) {
   // A pipe that nobody reads and a file beyond its limit are failed writes, reported as such where they
   // happen.
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
+  report_lack_of_memory();
   try {
     const int code = run({argv + 1, argv + argc});
     if (std::fflush(stdout) != 0)
@@ -92,7 +94,7 @@ int program(int argc, char** argv) {
     print_error(error.what());
     return error.kind() == ErrorKind::usage ? 2 : 1;
   } catch (const std::bad_alloc&) {
-    print_error("out of memory; use a smaller batch, --micro-batch or a narrower network");
+    print_out_of_memory();
   } catch (const std::exception& error) {
     print_error(
         std::ferror(stdout)

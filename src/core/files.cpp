@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 
 #include "core/error.h"
+#include "core/open_file.h"
 
 namespace mdsm {
 namespace {
@@ -29,8 +29,7 @@ Container read_whole(const fs::path& path) {
   if (fs::is_directory(path, error)) fail("name a file", "{}: is a folder", path.string());
   if (!fs::is_regular_file(path, error))  // a pipe or device has no size and may never end
     fail("copy it to a file first", "{}: is not a regular file", path.string());
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) fail("check its permissions", "{}: cannot be opened: {}", path.string(), reason(errno));
+  std::ifstream in = open_file(path, std::ios::ate);
   Container content(static_cast<size_t>(in.tellg()), typename Container::value_type{});
   in.seekg(0);
   in.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(content.size()));

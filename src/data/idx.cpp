@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/open_file.h"
 
 namespace mdsm::data {
 namespace {
@@ -19,7 +20,7 @@ constexpr int64_t kMaxCount = int64_t{1} << 31, kMaxSize = 4096;
 class GzipReader {
  public:
   explicit GzipReader(const fs::path& path) : name_(path.string()), file_(gzopen(path.c_str(), "rb")) {
-    if (!file_) fail("check its permissions", "{}: cannot be opened", name_);
+    if (!file_) fail_opening(path, errno);
     gzbuffer(file_, 1 << 17);
   }
   ~GzipReader() { gzclose(file_); }

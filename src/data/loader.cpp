@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <system_error>
 
 #include "core/error.h"
 #include "core/random.h"
@@ -24,7 +25,12 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
   if (dataset.size() < 1 || dataset.size() > std::numeric_limits<uint32_t>::max())
     fail("use another source or --limit", "{}: {} images cannot be shuffled", dataset.description(),
          dataset.size());
-  thread_ = std::thread([this] { work(); });
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error& error) {
+    fail("free some memory, or allow more processes (ulimit -u)", "out of memory or threads: {}",
+         error.code().message());
+  }
 }
 
 Loader::~Loader() {

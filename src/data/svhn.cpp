@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/open_file.h"
 #include "data/idx.h"
 #include "data/source.h"
 
@@ -67,8 +68,8 @@ std::optional<Element> inflated(std::ifstream& in, uint64_t bytes) {
   return found;
 }
 
-// An array of plain numbers, of which there are no more than the element has bytes. libmatio believes what it
-// reads here, and makes every one of a million cells.
+// An array of plain numbers, of which there are no more than the element has bytes, with a name of a sensible
+// length. libmatio believes what it reads here, and makes every one of a million cells.
 bool is_plain_array(const Element& element) {
   const auto word = [&](size_t at) {
     uint32_t value = 0;
@@ -77,19 +78,23 @@ bool is_plain_array(const Element& element) {
     return value;
   };
   constexpr size_t kFlags = 8, kDimensions = 24, kExtents = 32;  // after the tag of the matrix
+  constexpr uint32_t kMaxName = 63;
   const uint32_t kind = word(kFlags + 8) & 0xff, rank = word(kDimensions + 4) / 4;
   if (word(0) != MAT_T_MATRIX || word(kFlags) != MAT_T_UINT32 || word(kFlags + 4) != 8 ||
       word(kDimensions) != MAT_T_INT32 || kind < MAT_C_DOUBLE || kind > MAT_C_UINT64 || rank < 2 || rank > 8)
     return false;
   unsigned __int128 count = 1;
   for (uint32_t i = 0; i < rank; ++i) count *= word(kExtents + 4 * i);
-  return count <= element.bytes;
+  const size_t name = kExtents + (rank + rank % 2) * 4;  // of up to four letters: in the tag itself
+  const bool short_name = word(name) >> 16 != 0;
+  const bool sensible = short_name || (word(name) == MAT_T_INT8 && word(name + 4) <= kMaxName);
+  return sensible && count <= element.bytes;
 }
 
 // libmatio fills what is missing with zeros and overlooks wrong checksums, so the file is checked first.
 void check_elements(const fs::path& path) {
   const std::string name = path.string();
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = open_file(path);
   char header[128];
   if (!in.read(header, sizeof header) || std::memcmp(header + 124, "\x00\x01IM", 4) != 0)
     fail("use the original file (MATLAB 5 format)", "{}: not a MATLAB 5 file", name);

@@ -48,7 +48,7 @@ class Reader {
   }
 
   std::vector<std::byte> content() {
-    constexpr size_t kPiece = 1 << 20;
+    constexpr size_t kPiece = 1 << 16;
     std::vector<std::byte> bytes;
     if (size_ > static_cast<int64_t>(wanted_.largest)) fail_too_large();
     for (;;) {

@@ -5,10 +5,10 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "core/error.h"
+#include "core/open_file.h"
 
 namespace mdsm::io {
 namespace {
@@ -207,8 +207,7 @@ NpyArray read_npy(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error))
     fail("check the path", "{}: {}", name, fs::exists(path, error) ? "not a plain file" : "no such file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail("check its permissions", "{}: cannot be opened", name);
+  std::ifstream in = open_file(path);
   const std::string text = read_header_text(in, name);
   const Header header = HeaderParser(text, name).parse();
   const size_t item = item_size(header, name);

@@ -10,7 +10,7 @@ ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
 def call(*arguments, **more):
     """The finished process, whatever its exit code."""
     return subprocess.run([MDSM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, env=ENVIRONMENT, timeout=300, **more)
+                          stdin=subprocess.DEVNULL, env=ENVIRONMENT, timeout=1800, **more)
 
 
 def run(*arguments, **more):

@@ -67,7 +67,8 @@ def call(arguments, **environment):
 
 def with_faults(job, arguments, log, at=0, error=5, store=None):
     more = {"FAULT_STORE": store} if store else {}
-    return call(arguments, LD_PRELOAD=LIBRARY, FAULT_FOLDER=job.folder, FAULT_LOG=log, FAULT_AT=str(at), FAULT_ERRNO=str(error), **more)
+    return call(arguments, LD_PRELOAD=LIBRARY, FAULT_FOLDER=job.folder, FAULT_LOG=log, FAULT_AT=str(at), FAULT_ERRNO=str(error),
+                ASAN_OPTIONS="verify_asan_link_order=0", **more)  # the library comes before the sanitizer's
 
 
 def calls_in(log):

@@ -231,7 +231,7 @@ WinogradConvolution::GradientPanels WinogradConvolution::gradient_panels(float* 
   const Sizes s = sizes(in, shape_.out);
   const int64_t u_point = in * shape_.out + kPointGap, step = s.rows * shape_.block;
   return {{transformed, s.v_point, step},
-          {transformed + s.v, s.m_point, step},
+          {transformed ? transformed + s.v : nullptr, s.m_point, step},
           {products, u_point, in * shape_.block}};
 }
 

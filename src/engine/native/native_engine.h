@@ -10,7 +10,7 @@
 namespace mdsm::engine {
 
 // exact: direct convolutions only; otherwise Winograd's where they pay. bfloat16: on matrix units, with
-// factors of convolutions rounded; the CPU has to have them, or MDSM_TILES=emulated to ask for the emulation.
+// maps and weights rounded; the CPU has to have them, or MDSM_TILES=emulated to ask for the emulation.
 enum class NativeArithmetic { fast, exact, bfloat16 };
 std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters,
                                                     NativeArithmetic arithmetic = NativeArithmetic::fast);

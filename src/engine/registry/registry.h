@@ -18,7 +18,7 @@ constexpr auto enum_names(EngineKind) {
       {{EngineKind::native, "native"}, {EngineKind::torch, "torch"}, {EngineKind::check, "check"}});
 }
 
-// bfloat16: the factors of the network's convolutions are rounded to it, and computed on the CPU's matrix
+// bfloat16: maps and weights of the network are rounded to it, and convolutions computed on the CPU's matrix
 // units; all else is float32.
 enum class Precision { float32, bfloat16 };
 constexpr auto enum_names(Precision) {

@@ -1,6 +1,7 @@
 #include "app/training_start.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/json.h"
@@ -18,6 +19,9 @@ constexpr Named kNetwork[] = {
     {"net", "network"}, {"width", "width"},   {"head", "head"},     {"sigma0", "sigma0"},
     {"bowl", "bowl"},   {"levels", "levels"}, {"blocks", "blocks"}, {"activation", "activation"}};
 
+// The heads of a U-Net have no weights, so a run may start from a model with another one.
+constexpr std::string_view kHead = "head";
+
 std::string text_of(const json& value) {
   return value.is_string() ? value.get<std::string>() : json_text(value);
 }
@@ -30,7 +34,7 @@ void take_network(OptionSet& options, const network::Spec& model, const std::str
     if (!has.contains(key)) continue;  // unet's own
     if (!options.given(option))
       options.set_default(option, text_of(has.at(key)));
-    else if (asked.at(option) != has.at(key))
+    else if (asked.at(option) != has.at(key) && !(key == kHead && model.any_size()))
       fail_usage(fmt::format("leave --{} out, or train without --init", option),
                  "--{} cannot change with --init: {} has {}, asked for {}", option, from,
                  text_of(has.at(key)), text_of(asked.at(option)));

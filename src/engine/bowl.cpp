@@ -45,6 +45,11 @@ class BowlEnergy : public TrainableEnergy {
     add_bowl(noisy, energy);
   }
 
+  void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                              std::span<float> residual) override {
+    network_->denoiser_gradient(x, noisy, weight, residual);
+  }
+
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                             std::span<float> energy) override {
     network_->energy_gradient(x, weight, energy);

@@ -136,6 +136,16 @@ void CheckEngine::objective_gradient_impl(ConstTensorView x, ConstTensorView noi
                     read_state(*reference_, StateVector::gradient));
 }
 
+void CheckEngine::denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy,
+                                         std::span<const float> weight, std::span<float> residual) {
+  std::vector<float> other_residual(residual.size());
+  tested_->denoiser_gradient(x, noisy, weight, residual);
+  reference_->denoiser_gradient(x, noisy, weight, other_residual);
+  compare("residual", residual, other_residual, tolerance_.residual);
+  compare_gradients(read_state(*tested_, StateVector::gradient),
+                    read_state(*reference_, StateVector::gradient));
+}
+
 void CheckEngine::energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                                        std::span<float> energy) {
   std::vector<float> other(energy.size());

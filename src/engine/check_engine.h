@@ -45,6 +45,8 @@ class CheckEngine : public TrainableEnergy {
                                std::span<float> residual, std::span<float> energy) override;
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                             std::span<float> energy) override;
+  void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                              std::span<float> residual) override;
   void set_window_impl(const Window& window) override;
   void zero_gradient_impl() override;
   double gradient_norm_impl() override;

@@ -54,6 +54,11 @@ class TrainableEnergy : public EnergyModel {
   void objective_gradient(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                           std::span<float> residual, std::span<float> energy);
 
+  // The same of the network itself as a denoiser, sum_n weight_n ‖x_n - 1/2 - F(noisy_n)‖², which takes no
+  // second-order passes (image heads). residual: (N) gets ‖x - 1/2 - F‖².
+  void denoiser_gradient(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                         std::span<float> residual);
+
   // Adds sum_n weight_n dE(x_n)/dtheta to the gradient vector; energy: (N) gets E(x). For maximum likelihood.
   void energy_gradient(ConstTensorView x, std::span<const float> weight, std::span<float> energy);
 
@@ -67,9 +72,14 @@ class TrainableEnergy : public EnergyModel {
   void write(StateVector which, std::span<const float> values);
 
  private:
+  void check_pairs(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                   std::span<const float> residual) const;
+
   virtual void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy,
                                        std::span<const float> weight, std::span<float> residual,
                                        std::span<float> energy) = 0;
+  virtual void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy,
+                                      std::span<const float> weight, std::span<float> residual) = 0;
   virtual void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                                     std::span<float> energy) = 0;
   virtual void set_window_impl(const Window& window) = 0;

@@ -32,6 +32,9 @@ void DenoisingObjective::declare(OptionSet& set) {
           "power: sigma^-p; learned: each level by the inverse of a moving average of its error");
   set.add("importance", importance_,
           "weigh each noisy image by how likely its origin is under sigma0, among the batch");
+  set.add("denoiser-steps", denoiser_steps_,
+          "unet: the first so many steps train the network as a plain denoiser, at half the price of an energy's")
+      .range(0, 1e9);
 }
 
 void DenoisingObjective::resolve(OptionSet& set) {
@@ -52,6 +55,19 @@ void DenoisingObjective::resolve(OptionSet& set) {
   if (noise_.kind != NoiseKind::single && set.given("sigma"))
     fail_usage("give --sigma-min and --sigma-max, or --objective single",
                "--sigma means nothing to --noise {}", to_string(noise_.kind));
+}
+
+void DenoisingObjective::validate(const TrainOptions& options) const {
+  train::validate(noise_);
+  if (denoiser_steps_ == 0) return;
+  if (!network::is_image_head(options.head) || !network::has_energy(options.head))
+    fail_usage("leave it out, or take --net unet with a head that is an energy",
+               "--denoiser-steps {} prepares an energy on a U-Net, and this is {} with --head {}", denoiser_steps_,
+               to_string(options.network), to_string(options.head));
+  if (denoiser_steps_ >= options.schedule.steps)
+    fail_usage("give fewer, or train --head denoiser",
+               "--denoiser-steps {} leaves none of the {} steps for the energy", denoiser_steps_,
+               options.schedule.steps);
 }
 
 void DenoisingObjective::begin(const TrainingContext& run) {
@@ -84,10 +100,15 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
       const auto part = [&](std::vector<float>& v) {
         return std::span(v).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
       };
-      run.engine.objective_gradient(clean.images(first, count), noisy_.view().images(first, count),
-                                    part(weights), part(residual_), part(energy_));
+      const ConstTensorView x = clean.images(first, count), noisy = noisy_.view().images(first, count);
+      if (trains_denoiser(step))
+        run.engine.denoiser_gradient(x, noisy, part(weights), part(residual_));
+      else
+        run.engine.objective_gradient(x, noisy, part(weights), part(residual_), part(energy_));
     });
   });
+  const bool energies_missing = trains_denoiser(step) && with_energy_of_data;
+  const double energy_noise = energies_missing ? mean_energy(run, noisy_) : mean_of_energies(run.options);
   // The same sum with and without importance weights, so that the two can be compared.
   const int64_t batch = run.options.batch;
   result.loss = loss_of(run.options, {0, batch});
@@ -95,7 +116,7 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
   for (int64_t q = 0; q < 4; ++q) quarters.push_back(loss_of(run.options, quarter_of(batch, q)));
   result.own = {{kQuarters, "loss/quarter", std::move(quarters), true},
                 {kEnergyData, "energy/data", {energy_data}},
-                {kEnergyNoise, "energy/noise", {mean_of_energies(run.options)}}};
+                {kEnergyNoise, "energy/noise", {energy_noise}}};
   if (effective) result.own.push_back({kEffective, "train/importance_effective", {*effective}});
 }
 
@@ -179,6 +200,7 @@ nlohmann::json DenoisingObjective::trained() const {
   nlohmann::json values = {{"noise", to_json(noise_)}};
   if (weighting_ != Weighting::power) values["weighting"] = to_string(weighting_);
   if (importance_ != Importance::none) values["importance"] = to_string(importance_);
+  if (denoiser_steps_ > 0) values["denoiser_steps"] = denoiser_steps_;
   return values;
 }
 

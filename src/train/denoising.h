@@ -18,7 +18,7 @@ class DenoisingObjective : public Objective {
 
   void declare(OptionSet& set) override;
   void resolve(OptionSet& set) override;
-  void validate(const TrainOptions&) const override { train::validate(noise_); }
+  void validate(const TrainOptions& options) const override;
 
   void begin(const TrainingContext& run) override;
   // loss: mean of ‖residual‖²/sigma². Statistics: the same over each quarter of the noise levels, lowest
@@ -39,6 +39,7 @@ class DenoisingObjective : public Objective {
   nlohmann::json sampling(const TrainOptions& options) const override;
 
  private:
+  bool trains_denoiser(int64_t step) const { return step < denoiser_steps_; }
   double mean_energy(const TrainingContext& run, ConstTensorView x);
   double loss_of(const TrainOptions& options, ImageRange images) const;
   double mean_of_energies(const TrainOptions& options) const;
@@ -47,6 +48,7 @@ class DenoisingObjective : public Objective {
   NoiseOptions noise_;
   Importance importance_ = Importance::none;
   Weighting weighting_ = Weighting::power;
+  int64_t denoiser_steps_ = 0;
   LearnedWeights learned_;
   std::vector<float> levels_, weights_, residual_, energy_;
   Tensor noisy_;

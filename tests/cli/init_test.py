@@ -121,13 +121,22 @@ class Init(unittest.TestCase):
 
     def test_another_network_is_refused(self):
         asked = [("net", "res6", "unet"), ("width", 8, 4), ("levels", 3, 2), ("blocks", 2, 1), ("activation", "silu", "elu"),
-                 ("head", "inner-product", "squared-residual"), ("sigma0", 0.2, 0.1)]
+                 ("sigma0", 0.2, 0.1)]
         for name, value, has in asked:
             self.refused(2, f"--{name} cannot change with --init: {self.unet} has {has}, asked for {value};.*--{name}",
                          "--data", "small.npy", "--init", self.unet, f"--{name}", value, *STILL)
         self.refused(2, "--bowl cannot change with --init: .* has 1.0, asked for 0.0", "--data", "small.npy", "--init", self.res6,
                      "--bowl", 0, *STILL)
+        self.refused(2, "--head cannot change with --init: .* has quadratic, asked for linear", "--data", "small.npy", "--init",
+                     self.res6, "--head", "linear", *STILL)
         self.start("agrees", "--data", "small.npy", "--init", self.unet, *UNET, "--sigma0", 0.1, *STILL)
+
+    def test_another_head_of_a_unet(self):
+        made = self.start("denoiser", "--data", "small.npy", "--init", self.unet, "--head", "denoiser", *STILL)
+        self.same(made + "/weights.safetensors", self.unet + "/ema.safetensors")
+        self.assertEqual(json.loads(run("describe", "--model", made, "--json"))["spec"]["head"], "denoiser")
+        made = self.start("energy", "--data", "small.npy", "--init", made, "--head", "squared-residual", *STILL)
+        self.same(made + "/weights.safetensors", self.unet + "/ema.safetensors")
 
     def test_bad_models_leave_no_run_folder(self):
         with open("text.safetensors", "w", encoding="utf-8") as file:

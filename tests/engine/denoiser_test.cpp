@@ -49,6 +49,42 @@ TEST_P(Denoiser, ScoreAndTrainingGradientAgreeWithTheReference) {
   EXPECT_LT(relative_error(gradient, wanted), 1e-4);
 }
 
+// An energy on the same network trains that denoiser too, between steps of its own.
+TEST_P(Denoiser, AnEnergyTrainsItsNetworkAsADenoiser) {
+  engine_->objective_gradient(batch_.x, batch_.noisy, batch_.weight, residual_, energy_);
+  std::vector<float> wanted(parameters_.values().size()), gradient = wanted, residual(kImages);
+  engine_->read(engine::StateVector::gradient, wanted);
+  network::Spec spec = spec_;
+  for (const network::Head head : {network::Head::squared_residual, network::Head::inner_product}) {
+    spec.head = head;
+    network::Parameters same(spec);
+    std::ranges::copy(parameters_.values(), same.values().begin());
+    const auto energy = engine::make_engine({GetParam()}, same);
+    const auto energies_gradient = [&] {
+      std::vector<float> values(gradient.size()), unused(kImages);
+      energy->zero_gradient();
+      energy->objective_gradient(batch_.x, batch_.noisy, batch_.weight, unused, energy_);
+      energy->read(engine::StateVector::gradient, values);
+      return values;
+    };
+    const std::vector<float> before = energies_gradient();
+    energy->zero_gradient();
+    energy->denoiser_gradient(batch_.x, batch_.noisy, batch_.weight, residual);
+    energy->read(engine::StateVector::gradient, gradient);
+    EXPECT_LT(relative_error(gradient, wanted), 1e-6);
+    EXPECT_LT(relative_error(residual, residual_), 1e-6);
+    EXPECT_EQ(energies_gradient(), before);
+    EXPECT_GT(relative_error(gradient, before), 0.1);
+  }
+}
+
+TEST_P(Denoiser, OnlyNetworksFromImagesToImagesCanBeOne) {
+  const network::Spec spec = small_spec(network::Network::res6, network::Head::quadratic, 1, 16);
+  const auto energy = engine::make_engine({GetParam()}, lively_parameters(spec, 5));
+  const Batch batch(spec, kImages);
+  EXPECT_THROW(energy->denoiser_gradient(batch.x, batch.noisy, batch.weight, residual_), Error);
+}
+
 // The reference itself, by differences.
 TEST_P(Denoiser, TrainingGradientIsTheSlopeOfTheObjective) {
   const Map x = map_of(batch_.x, 0), noisy = map_of(batch_.noisy, 0);

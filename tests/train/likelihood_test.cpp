@@ -40,6 +40,10 @@ class PrecisionEngine : public engine::TrainableEnergy {
                                std::span<float>) override {
     fail("", "not for denoising");
   }
+  void denoiser_gradient_impl(ConstTensorView, ConstTensorView, std::span<const float>,
+                              std::span<float>) override {
+    fail("", "not for denoising");
+  }
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                             std::span<float> energy) override {
     energy_impl(x, energy);

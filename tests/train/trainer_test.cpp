@@ -108,6 +108,36 @@ TEST(Training, StoppingAndResumingOtherObjectivesIsBitForBit) {
   }
 }
 
+TrainOptions unet_options(network::Head head) {
+  TrainOptions options = tiny_options();
+  options.network = network::Network::unet;
+  options.levels = 2;
+  options.head = head;
+  return options;
+}
+
+// As a denoiser until step 5, as an energy from there on; stopped before, at and after it.
+TEST(Training, StepsAsADenoiserComeFirst) {
+  const TinyObjective five{"mdsm", {{"denoiser-steps", 5}}};
+  const TrainOptions energy = unet_options(network::Head::squared_residual);
+  const Outcome whole = uninterrupted(energy, five);
+  const TemporaryFolder out;
+  RunFolder folder = new_folder(out);
+  TinyRun(folder, energy, five).train(3);
+  TinyRun(folder, energy, five).train(2);
+  const std::vector<float> at_five = saved(folder.state(), "weights.in.weight");
+  TinyRun last(folder, energy, five);
+  EXPECT_EQ(last.train(), 12);
+  expect_same(outcome(last, folder), whole);
+
+  const TemporaryFolder other;
+  RunFolder plain = new_folder(other);
+  TinyRun(plain, unet_options(network::Head::denoiser)).train(5);
+  EXPECT_FALSE(at_five.empty());
+  EXPECT_EQ(at_five, saved(plain.state(), "weights.in.weight"));
+  EXPECT_NE(whole.weights, uninterrupted(energy).weights);
+}
+
 // Each counts beside the other, and the averages are of errors as they are: without importance weights.
 TEST(Training, LearnedWeightsGoWithImportance) {
   TrainOptions options = tiny_options();

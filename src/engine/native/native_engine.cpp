@@ -67,13 +67,26 @@ class NativeEngine : public TrainableEnergy {
     gradient_ = zeros();
   }
 
+  // The network as a plain denoiser, with the same weights.
+  const NativeNetwork& denoiser() {
+    if (!network::has_energy(spec().head)) return network_;
+    if (!denoiser_) {
+      network::Spec plain = spec();
+      plain.head = network::Head::denoiser;
+      denoiser_ = std::make_unique<NativeNetwork>(plain, network_.arithmetic);
+      denoiser_->window = network_.window;
+    }
+    return *denoiser_;
+  }
+
   // The plan for this batch, most recently used first, with an arena large enough for it.
-  Plan& plan(Mode mode, int64_t n) {
-    auto found =
-        std::ranges::find_if(plans_, [&](const auto& p) { return p->mode() == mode && p->batch() == n; });
+  Plan& plan(Mode mode, int64_t n) { return plan(network_, mode, n); }
+  Plan& plan(const NativeNetwork& network, Mode mode, int64_t n) {
+    auto found = std::ranges::find_if(
+        plans_, [&](const auto& p) { return &p->network() == &network && p->mode() == mode && p->batch() == n; });
     if (found == plans_.end()) {
       if (plans_.size() == kPlansKept) plans_.pop_back();
-      found = plans_.insert(plans_.begin(), std::make_unique<Plan>(network_, mode, n));
+      found = plans_.insert(plans_.begin(), std::make_unique<Plan>(network, mode, n));
     }
     std::rotate(plans_.begin(), found, found + 1);
     Plan& chosen = *plans_.front();
@@ -88,8 +101,8 @@ class NativeEngine : public TrainableEnergy {
   struct Piece {
     int64_t batch = 0, size = 0;
   };
-  int64_t piece_of(Piece& known, Mode mode, int64_t n) const {
-    if (n != known.batch) known = {n, training_piece(network_, mode, n)};
+  static int64_t piece_of(Piece& known, const NativeNetwork& network, Mode mode, int64_t n) {
+    if (n != known.batch) known = {n, training_piece(network, mode, n)};
     return known.size;
   }
 
@@ -115,10 +128,21 @@ class NativeEngine : public TrainableEnergy {
 
   void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                                std::span<float> residual, std::span<float> energy) override {
-    const Mode mode = objective_mode(spec().head);
+    objective(network_, objective_piece_, x, noisy, weight, residual, energy);
+  }
+
+  void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                              std::span<float> residual) override {
+    std::vector<float> none(residual.size());  // a denoiser has no energy
+    objective(denoiser(), denoiser_piece_, x, noisy, weight, residual, none);
+  }
+
+  void objective(const NativeNetwork& network, Piece& known, ConstTensorView x, ConstTensorView noisy,
+                 std::span<const float> weight, std::span<float> residual, std::span<float> energy) {
+    const Mode mode = objective_mode(network.fusion.graph.head);
     make_training_vectors();
-    for_pieces(x.shape.n, piece_of(objective_piece_, mode, x.shape.n), [&](int64_t first, int64_t count) {
-      plan(mode, count)
+    for_pieces(x.shape.n, piece_of(known, network, mode, x.shape.n), [&](int64_t first, int64_t count) {
+      plan(network, mode, count)
           .objective(packed_, arena_.data(), x.images(first, count).data, noisy.images(first, count).data,
                      weight.subspan(first, count), residual.subspan(first, count),
                      energy.subspan(first, count), gradient_.span());
@@ -129,14 +153,17 @@ class NativeEngine : public TrainableEnergy {
                             std::span<float> energy) override {
     make_training_vectors();
     for_pieces(
-        x.shape.n, piece_of(energy_piece_, Mode::parameters, x.shape.n), [&](int64_t first, int64_t count) {
+        x.shape.n, piece_of(energy_piece_, network_, Mode::parameters, x.shape.n), [&](int64_t first, int64_t count) {
           plan(Mode::parameters, count)
               .energy_gradient(packed_, arena_.data(), x.images(first, count).data,
                                weight.subspan(first, count), energy.subspan(first, count), gradient_.span());
         });
   }
 
-  void set_window_impl(const Window& window) override { network_.window = window; }
+  void set_window_impl(const Window& window) override {
+    network_.window = window;
+    if (denoiser_) denoiser_->window = window;
+  }
 
   void zero_gradient_impl() override {
     make_training_vectors();
@@ -207,11 +234,12 @@ class NativeEngine : public TrainableEnergy {
   }
 
   NativeNetwork network_;
+  std::unique_ptr<NativeNetwork> denoiser_;  // made when it is first asked for
   network::Parameters weights_;
   NetworkWeights packed_;
   FloatBuffer ema_, m_, v_, gradient_;
   FloatBuffer arena_;
-  Piece objective_piece_, energy_piece_;
+  Piece objective_piece_, denoiser_piece_, energy_piece_;
   std::vector<std::unique_ptr<Plan>> plans_;
 };
 

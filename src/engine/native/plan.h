@@ -34,6 +34,7 @@ class Plan {
  public:
   Plan(const NativeNetwork& network, Mode mode, int64_t n);
 
+  const NativeNetwork& network() const { return net_; }
   int64_t arena_count() const { return arena_count_; }
   int64_t batch() const { return n_; }
   Mode mode() const { return program_.mode(); }

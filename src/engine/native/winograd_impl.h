@@ -206,8 +206,11 @@ void output_tiles(const TileMap& tiles, Panels m, TileRange range, const Epilogu
         if (y >= tiles.map.height) break;
         Vector<B> row[4];
         Points::output(half[i], row);
-        finish_pixels<B, O>(epilogue, bias, row, inside < 4 ? inside : 4, tiles.map,
-                            {at.image, c, y, x, tiles.step}, map);
+        const PixelRun run{at.image, c, y, x, tiles.step};
+        if (inside >= 4)
+          finish_pixels<B, O>(epilogue, bias, row, 4, tiles.map, run, map);
+        else
+          finish_pixels<B, O>(epilogue, bias, row, inside, tiles.map, run, map);
       }
     }
   }

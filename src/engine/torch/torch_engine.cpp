@@ -87,6 +87,15 @@ class TorchEngine : public TrainableEnergy {
     });
   }
 
+  void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                              std::span<float> residual) override {
+    run([&] {
+      const auto result = network_.denoising(images(x), images(noisy), to_device(weight, {x.shape.n}));
+      add_gradients(result.gradients);
+      to_host(result.residual, residual);
+    });
+  }
+
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                             std::span<float> energy) override {
     run([&] {

@@ -68,19 +68,26 @@ class TorchNetwork {
     const torch::Tensor grad_x =
         network::has_energy(spec_.head) ? input_gradient(e, input, true) : denoiser_gradient(input);
     const torch::Tensor residual = (x - noisy + spec_.sigma0 * spec_.sigma0 * grad_x).square().sum({1, 2, 3});
-    auto gradients =
-        torch::autograd::grad({(weight * residual).sum()}, leaves_, {}, c10::nullopt, false, true);
-    return {residual.detach(), e.detach(), std::move(gradients)};
+    return {residual.detach(), e.detach(), gradients_of((weight * residual).sum())};
+  }
+
+  // sum_n weight_n ‖x_n - 1/2 - F(noisy_n)‖² and its derivative by every parameter.
+  Objective denoising(const torch::Tensor& x, const torch::Tensor& noisy, const torch::Tensor& weight) const {
+    const torch::Tensor residual = (x - 0.5 - image_result(noisy - 0.5)).square().sum({1, 2, 3});
+    return {residual.detach(), {}, gradients_of((weight * residual).sum())};
   }
 
   // sum_n weight_n E(x_n) and its derivative by every parameter.
   Objective weighted_energy(const torch::Tensor& x, const torch::Tensor& weight) const {
     const torch::Tensor e = energy(x);
-    auto gradients = torch::autograd::grad({(weight * e).sum()}, leaves_, {}, c10::nullopt, false, true);
-    return {torch::Tensor(), e.detach(), std::move(gradients)};
+    return {torch::Tensor(), e.detach(), gradients_of((weight * e).sum())};
   }
 
  private:
+  std::vector<torch::Tensor> gradients_of(const torch::Tensor& sum) const {
+    return torch::autograd::grad({sum}, leaves_, {}, c10::nullopt, false, true);
+  }
+
   const torch::Tensor& at(const std::string& name) const { return by_name_.at(name); }
 
   // F(y) of a head that compares it with the image.

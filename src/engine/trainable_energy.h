@@ -78,8 +78,8 @@ class TrainableEnergy : public EnergyModel {
   virtual void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy,
                                        std::span<const float> weight, std::span<float> residual,
                                        std::span<float> energy) = 0;
-  virtual void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy,
-                                      std::span<const float> weight, std::span<float> residual) = 0;
+  virtual void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
+                                      std::span<float> residual) = 0;
   virtual void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                                     std::span<float> energy) = 0;
   virtual void set_window_impl(const Window& window) = 0;

@@ -33,7 +33,8 @@ void DenoisingObjective::declare(OptionSet& set) {
   set.add("importance", importance_,
           "weigh each noisy image by how likely its origin is under sigma0, among the batch");
   set.add("denoiser-steps", denoiser_steps_,
-          "unet: the first so many steps train the network as a plain denoiser, at half the price of an energy's")
+          "unet: the first so many steps train the network as a plain denoiser, at half the price of an "
+          "energy's")
       .range(0, 1e9);
 }
 
@@ -52,6 +53,8 @@ void DenoisingObjective::resolve(OptionSet& set) {
   if (noise_.kind == NoiseKind::single && weighting_ == Weighting::learned)
     fail_usage("leave it out", "--weighting learned weighs noise levels, and {} has one",
                levels_kind_ == Levels::one ? "--objective " + name() : "--noise single");
+  // What the denoiser has learned at the full rate, the energy refines while the rate falls.
+  if (denoiser_steps_ > 0) set.set_default("lr-hold", fmt::format("{}", denoiser_steps_));
   if (noise_.kind != NoiseKind::single && set.given("sigma"))
     fail_usage("give --sigma-min and --sigma-max, or --objective single",
                "--sigma means nothing to --noise {}", to_string(noise_.kind));
@@ -62,8 +65,8 @@ void DenoisingObjective::validate(const TrainOptions& options) const {
   if (denoiser_steps_ == 0) return;
   if (!network::is_image_head(options.head) || !network::has_energy(options.head))
     fail_usage("leave it out, or take --net unet with a head that is an energy",
-               "--denoiser-steps {} prepares an energy on a U-Net, and this is {} with --head {}", denoiser_steps_,
-               to_string(options.network), to_string(options.head));
+               "--denoiser-steps {} prepares an energy on a U-Net, and this is {} with --head {}",
+               denoiser_steps_, to_string(options.network), to_string(options.head));
   if (denoiser_steps_ >= options.schedule.steps)
     fail_usage("give fewer, or train --head denoiser",
                "--denoiser-steps {} leaves none of the {} steps for the energy", denoiser_steps_,

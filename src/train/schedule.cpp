@@ -11,12 +11,19 @@ namespace mdsm::train {
 void validate(const RateOptions& options) {
   if (options.kind == RateKind::cosine && options.lr_final > options.lr)
     fail_usage("give a smaller --lr-final", "--lr-final {} is above --lr {}", options.lr_final, options.lr);
+  if (options.hold > 0 && options.kind != RateKind::cosine)
+    fail_usage("leave it out, or take --lr-schedule cosine", "--lr-hold has no meaning for --lr-schedule {}",
+               to_string(options.kind));
+  if (options.hold >= options.steps && options.hold > 0)
+    fail_usage("give fewer, or --lr-schedule constant",
+               "--lr-hold {} leaves none of the {} steps for the cosine", options.hold, options.steps);
 }
 
 double learning_rate(const RateOptions& options, int64_t step) {
   double lr = options.lr;
   if (options.kind == RateKind::cosine) {
-    const double place = static_cast<double>(step) / static_cast<double>(options.steps);
+    const double place = static_cast<double>(std::max<int64_t>(step - options.hold, 0)) /
+                         static_cast<double>(options.steps - options.hold);
     const double falling = (1 + std::cos(std::numbers::pi * std::min(place, 1.0))) / 2;
     lr = options.lr_final + (options.lr - options.lr_final) * falling;
   } else if (options.kind == RateKind::step) {

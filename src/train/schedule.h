@@ -19,12 +19,13 @@ struct RateOptions {
   double lr_final = 1e-6;   // where cosine ends
   int64_t steps = 100'000;  // of the whole run
   int64_t warmup = 0;       // steps of a linear warmup, from lr/warmup
+  int64_t hold = 0;         // steps at lr before the cosine begins, the warmup among them
 };
 
 void validate(const RateOptions& options);  // throws usage errors
 
 // Rate of the training step number `step`, 0 for the first.
-//   cosine: lr_final + (lr - lr_final) (1 + cos(pi step / steps)) / 2
+//   cosine: lr_final + (lr - lr_final) (1 + cos(pi (step - hold) / (steps - hold))) / 2
 //   step:   lr divided by 10 after every sixth of the run (the authors' "exp")
 double learning_rate(const RateOptions& options, int64_t step);
 

@@ -38,6 +38,9 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
   set.add("lr", o.schedule.lr, "learning rate").above(0);
   set.add("lr-schedule", o.schedule.kind, "cosine; step: divided by 10 after every sixth; constant");
   set.add("lr-final", o.schedule.lr_final, "where the cosine ends").range(0);
+  set.add("lr-hold", o.schedule.hold,
+          "steps at the full rate before the cosine begins; by default those of --denoiser-steps")
+      .range(0, 1e9);
   set.add("warmup", o.schedule.warmup, "steps of a linear warmup of the rate").range(0, 1e9);
   set.add("clip", o.clip, "largest norm of the whole gradient; 0 = no limit").range(0);
   set.add("ema", o.ema, "decay of the moving average of the weights; below it at first: (1+t)/(10+t)")

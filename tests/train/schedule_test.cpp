@@ -24,6 +24,20 @@ TEST(LearningRate, CosineGoesFromStartOverTheMiddleToTheEnd) {
   EXPECT_NEAR(learning_rate(schedule(RateKind::cosine), 2400), 1e-6, 1e-15);
 }
 
+TEST(LearningRate, CosineCanBeginLater) {
+  RateOptions options = schedule(RateKind::cosine, 10);
+  options.hold = 1200;
+  EXPECT_NEAR(learning_rate(options, 4), 5e-4, 1e-16);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 1200), 1e-3);
+  EXPECT_NEAR(learning_rate(options, 1800), (1e-3 + 1e-6) / 2, 1e-12);
+  EXPECT_NEAR(learning_rate(options, 2400), 1e-6, 1e-15);
+  options.hold = 2400;
+  EXPECT_THROW(validate(options), Error);
+  options.hold = 10;
+  options.kind = RateKind::constant;
+  EXPECT_THROW(validate(options), Error);
+}
+
 TEST(LearningRate, StepDividesByTenAfterEverySixth) {
   EXPECT_DOUBLE_EQ(learning_rate(schedule(RateKind::step), 399), 1e-3);
   EXPECT_NEAR(learning_rate(schedule(RateKind::step), 400), 1e-4, 1e-16);

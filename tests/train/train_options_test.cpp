@@ -217,6 +217,15 @@ TEST(Objectives, SingleTakesItsLevelAsTheKernel) {
   EXPECT_EQ(given.options.sigma0, 0.1);
 }
 
+TEST(Objectives, TheRateIsHeldWhileADenoiserIsTrained) {
+  Fixture f({"--net", "unet", "--denoiser-steps", "70"});
+  f.resolve("");
+  EXPECT_EQ(f.options.schedule.hold, 70);
+  Fixture given({"--net", "unet", "--denoiser-steps", "70", "--lr-hold", "20"});
+  given.resolve("");
+  EXPECT_EQ(given.options.schedule.hold, 20);
+}
+
 TEST(Objectives, RefuseWhatMeansNothingToThem) {
   const std::vector<std::vector<std::string>> wrong = {{"--objective", "single", "--sigma-min", "0.1"},
                                                        {"--objective", "single", "--noise", "linear"},

@@ -82,8 +82,9 @@ class NativeEngine : public TrainableEnergy {
   // The plan for this batch, most recently used first, with an arena large enough for it.
   Plan& plan(Mode mode, int64_t n) { return plan(network_, mode, n); }
   Plan& plan(const NativeNetwork& network, Mode mode, int64_t n) {
-    auto found = std::ranges::find_if(
-        plans_, [&](const auto& p) { return &p->network() == &network && p->mode() == mode && p->batch() == n; });
+    auto found = std::ranges::find_if(plans_, [&](const auto& p) {
+      return &p->network() == &network && p->mode() == mode && p->batch() == n;
+    });
     if (found == plans_.end()) {
       if (plans_.size() == kPlansKept) plans_.pop_back();
       found = plans_.insert(plans_.begin(), std::make_unique<Plan>(network, mode, n));
@@ -152,12 +153,13 @@ class NativeEngine : public TrainableEnergy {
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                             std::span<float> energy) override {
     make_training_vectors();
-    for_pieces(
-        x.shape.n, piece_of(energy_piece_, network_, Mode::parameters, x.shape.n), [&](int64_t first, int64_t count) {
-          plan(Mode::parameters, count)
-              .energy_gradient(packed_, arena_.data(), x.images(first, count).data,
-                               weight.subspan(first, count), energy.subspan(first, count), gradient_.span());
-        });
+    for_pieces(x.shape.n, piece_of(energy_piece_, network_, Mode::parameters, x.shape.n),
+               [&](int64_t first, int64_t count) {
+                 plan(Mode::parameters, count)
+                     .energy_gradient(packed_, arena_.data(), x.images(first, count).data,
+                                      weight.subspan(first, count), energy.subspan(first, count),
+                                      gradient_.span());
+               });
   }
 
   void set_window_impl(const Window& window) override {

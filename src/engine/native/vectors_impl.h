@@ -149,8 +149,8 @@ MDSM_INLINE Vector<8> between(float low, float high, const Vector<8>& x) {
   return above < most ? above : most;
 }
 
-// exp(x) between -87 and 87, to 2e-7 of its size. Adding a large number rounds to whole powers of 2 and leaves
-// them in the lowest bits.
+// exp(x) between -87 and 87, to 2e-7 of its size. Adding a large number rounds to whole powers of 2 and
+// leaves them in the lowest bits.
 template <int B>
 MDSM_INLINE Vector<B> exp_of(const Vector<B>& x) {
   using V = Vector<B>;

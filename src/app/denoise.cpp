@@ -130,6 +130,7 @@ json Denoising::parameters() const {
   json values = model_parameters(options_.pictures.use.model, model_);
   values.update({{"command", "denoise"}, {"steps", options_.denoise.steps}});
   if (options_.denoise.steps > 1) values["share"] = options_.denoise.share;
+  if (options_.denoise.strength != 1) values["strength"] = options_.denoise.strength;
   if (options_.add_noise > 0) values.update({{"add-noise", options_.add_noise}, {"seed", options_.seed}});
   return values;
 }

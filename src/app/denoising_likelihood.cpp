@@ -57,7 +57,8 @@ std::unique_ptr<data::Dataset> fitting_images(const network::Model& model, data:
 
 DenoisingLikelihoodResult run_denoising_likelihood(const DenoisingLikelihoodOptions& given,
                                                    const std::atomic<bool>& stop) {
-  DenoisingLikelihoodResult result{.options = given};
+  DenoisingLikelihoodResult result;
+  result.options = given;
   DenoisingLikelihoodOptions& options = result.options;
   const network::Model model = options.use.load();
   complete(options, model);

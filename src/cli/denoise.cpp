@@ -23,6 +23,10 @@ class Denoise : public Command {
             "1: one jump, best for weak noise; more: partial steps before it, sharper, and better for strong "
             "noise")
         .range(1, 100000);
+    options
+        .add("strength", denoise_.denoise.strength,
+             "part of the noise found that is removed: below 1 leaves some grain, above 1 smooths more")
+        .range(0, 2);
     options.add("share", denoise_.denoise.share, "part of the noise that each partial step removes")
         .range(0.01, 1);
     options

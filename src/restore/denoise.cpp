@@ -30,14 +30,16 @@ Denoised denoise(engine::EnergyModel& model, ConstTensorView noisy, const Denois
 Denoised denoise_in_place(engine::EnergyModel& model, Tensor noisy, const DenoiseOptions& options) {
   sample::check_at_least(options.steps, 1, "steps");
   sample::check_range(options.share, 0.01, 1, "share");
+  sample::check_range(options.strength, 0, 2, "strength");
   Denoised out{std::move(noisy), {}, {}};
   Tensor grad_x(out.x.shape());
   std::vector<float> energy(static_cast<size_t>(out.x.shape().n));
   for (int64_t step = 1; step <= options.steps; ++step) {
     model.energy_and_gradient(out.x, energy, grad_x);
     if (step == 1) out.energy = energy, out.sigma = noise_levels(model.sigma0(), grad_x);
-    const double share = (step == options.steps ? 1 : options.share) * model.sigma0() * model.sigma0();
-    if (!sample::drift(out.x.values(), grad_x.values(), static_cast<float>(-share)))
+    const double share = options.strength * (step == options.steps ? 1 : options.share);
+    if (!sample::drift(out.x.values(), grad_x.values(),
+                       static_cast<float>(-share * model.sigma0() * model.sigma0())))
       fail("use fewer steps or a smaller share", "denoising diverged at step {}", step);
   }
   return out;

@@ -46,7 +46,7 @@ NUMBERS = {
     "sample fast": f"n {FAST} {COMMON}",
     "sample multistep": "steps hot sigma-max sigma-min churn",
     "sample ode": "steps sigma-max sigma-min rho",
-    "denoise": f"steps share add-noise seed {COMMON} {FIT}",
+    "denoise": f"steps strength share add-noise seed {COMMON} {FIT}",
     "inpaint fast": f"n seed random-missing {FAST} {COMMON} {FIT}",
     "inpaint annealed": f"{PHASES}",
     "superres": f"factor n seed {FAST} {COMMON} {FIT}",

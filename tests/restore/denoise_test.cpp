@@ -45,6 +45,17 @@ TEST(Denoise, PartialStepsShrinkTheResidualByTheirShare) {
   EXPECT_THROW(denoise(engine, noisy, {2, 0}), Error);
 }
 
+TEST(Denoise, StrengthScalesWhatIsRemoved) {
+  GaussianEnergy engine(0.3);
+  const auto seeds = seeds_from(0, 1);
+  const Tensor noisy = sample::start_images(engine.image_shape(), seeds);
+  const Tensor whole = denoise(engine, noisy).x, some = denoise(engine, noisy, {1, 0.5, 0.25}).x;
+  for (size_t j = 0; j < kPixels; ++j)
+    EXPECT_NEAR(some.data()[j], noisy.data()[j] + 0.25 * (whole.data()[j] - noisy.data()[j]), 1e-6);
+  EXPECT_EQ(denoise(engine, noisy, {1, 0.5, 0}).x.data()[3], noisy.data()[3]);
+  EXPECT_THROW(denoise(engine, noisy, {1, 0.5, 2.1}), Error);
+}
+
 TEST(Denoise, PsnrIsMinusTenLogTheMeanSquare) {
   Tensor a({2, 1, 8, 8}, 0.5f), b({2, 1, 8, 8}, 0.5f);
   std::ranges::fill(b.view().image(1), 0.6f);

@@ -43,8 +43,8 @@ void ImageHead::energy(const float* y, const float* f, std::span<float> energy) 
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       double sum = 0;
-      for_values(*this, i, [&](int64_t image, int64_t at, int64_t) {
-        const double value = y[image], difference = value - f[at];
+      for_values(*this, i, [&](int64_t pixel, int64_t at, int64_t) {
+        const double value = y[pixel], difference = value - f[at];
         sum += difference * (residual ? difference : value);
       });
       energy[static_cast<size_t>(i)] = static_cast<float>(sum / (2 * sigma0 * sigma0));
@@ -55,9 +55,9 @@ void ImageHead::energy(const float* y, const float* f, std::span<float> energy) 
 void ImageHead::delta(const float* y, const float* f, std::span<const float> weight, float* delta) const {
   const bool residual = kind == network::Head::squared_residual;
   const auto scale = static_cast<float>(1 / (sigma0 * sigma0 * (residual ? 1 : 2)));
-  fill_maps(*this, delta, [&](int64_t i, int64_t image, int64_t at) {
+  fill_maps(*this, delta, [&](int64_t i, int64_t pixel, int64_t at) {
     const float factor = weight.empty() ? -scale : -scale * weight[static_cast<size_t>(i)];
-    return factor * (residual ? y[image] - f[at] : y[image]);
+    return factor * (residual ? y[pixel] - f[at] : y[pixel]);
   });
 }
 
@@ -66,8 +66,8 @@ void ImageHead::add_direct(const float* y, const float* f, float* grad_x) const 
   const auto scale = static_cast<float>(1 / (sigma0 * sigma0));
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i)
-      for_values(*this, i, [&](int64_t image, int64_t at, int64_t plain) {
-        grad_x[plain] += scale * (residual ? y[image] - f[at] : y[image] - 0.5f * f[at]);
+      for_values(*this, i, [&](int64_t pixel, int64_t at, int64_t plain) {
+        grad_x[plain] += scale * (residual ? y[pixel] - f[at] : y[pixel] - 0.5f * f[at]);
       });
   });
 }
@@ -102,8 +102,8 @@ void ImageHead::denoiser_objective(const float* clean, const float* f, std::span
 void ImageHead::second_order(const float* v, const float* fdot, float* gamma) const {
   const bool residual = kind == network::Head::squared_residual;
   const auto scale = static_cast<float>(1 / (sigma0 * sigma0 * (residual ? 1 : 2)));
-  fill_maps(*this, gamma, [&](int64_t, int64_t image, int64_t at) {
-    return -scale * (residual ? v[image] - fdot[at] : v[image]);
+  fill_maps(*this, gamma, [&](int64_t, int64_t pixel, int64_t at) {
+    return -scale * (residual ? v[pixel] - fdot[at] : v[pixel]);
   });
 }
 

@@ -131,7 +131,7 @@ class UnetEnergy(nn.Module):
     def forward(self, x):
         y = x - 0.5
         f = self.network(y)
-        terms = (y - f) ** 2 if self.head == "squared-residual" else y * (y - f)
+        terms = {"squared-residual": (y - f) ** 2, "predicted-noise": f**2, "inner-product": y * (y - f)}[self.head]
         return terms.flatten(1).sum(1) / (2 * self.sigma0**2)
 
 

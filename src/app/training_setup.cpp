@@ -84,6 +84,11 @@ void TrainingSetup::resolve(OptionSet& options) {
     if (value.is_string() && !is_utf8(value))
       fail_usage("the run keeps its options as text: give the file another name, or a link that has one",
                  "--{} {} is not UTF-8", name, json_text(value));
+  if (job.train.head == network::Head::predicted_noise && job.init.empty() &&
+      job.recorded.value("denoiser-steps", 0) == 0)
+    fail_usage(
+        "give --denoiser-steps, about two thirds of --steps, or start from a model by --init",
+        "--head predicted-noise starts from an energy without any slope, which nothing can learn from");
   job.options_hash = train::options_hash(job.recorded, defaults_, objectives_);
 }
 

@@ -46,8 +46,8 @@ class BowlEnergy : public TrainableEnergy {
   }
 
   void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
-                              std::span<float> residual) override {
-    network_->denoiser_gradient(x, noisy, weight, residual);
+                              std::span<float> residual, std::span<float> energy) override {
+    network_->denoiser_gradient(x, noisy, weight, residual, energy);
   }
 
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,

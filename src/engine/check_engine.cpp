@@ -127,20 +127,22 @@ void CheckEngine::energy_and_gradient_impl(ConstTensorView x, std::span<float> e
 void CheckEngine::objective_gradient_impl(ConstTensorView x, ConstTensorView noisy,
                                           std::span<const float> weight, std::span<float> residual,
                                           std::span<float> energy) {
-  std::vector<float> other_residual(residual.size()), other_energy(energy.size());
-  tested_->objective_gradient(x, noisy, weight, residual, energy);
-  reference_->objective_gradient(x, noisy, weight, other_residual, other_energy);
-  compare_energies(energy, other_energy);
-  compare("residual", residual, other_residual, tolerance_.residual);
-  compare_gradients(read_state(*tested_, StateVector::gradient),
-                    read_state(*reference_, StateVector::gradient));
+  compare_objective(&TrainableEnergy::objective_gradient, x, noisy, weight, residual, energy);
 }
 
 void CheckEngine::denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy,
-                                         std::span<const float> weight, std::span<float> residual) {
-  std::vector<float> other_residual(residual.size());
-  tested_->denoiser_gradient(x, noisy, weight, residual);
-  reference_->denoiser_gradient(x, noisy, weight, other_residual);
+                                         std::span<const float> weight, std::span<float> residual,
+                                         std::span<float> energy) {
+  compare_objective(&TrainableEnergy::denoiser_gradient, x, noisy, weight, residual, energy);
+}
+
+void CheckEngine::compare_objective(ObjectiveCall call, ConstTensorView x, ConstTensorView noisy,
+                                    std::span<const float> weight, std::span<float> residual,
+                                    std::span<float> energy) {
+  std::vector<float> other_residual(residual.size()), other_energy(energy.size());
+  ((*tested_).*call)(x, noisy, weight, residual, energy);
+  ((*reference_).*call)(x, noisy, weight, other_residual, other_energy);
+  compare_energies(energy, other_energy);
   compare("residual", residual, other_residual, tolerance_.residual);
   compare_gradients(read_state(*tested_, StateVector::gradient),
                     read_state(*reference_, StateVector::gradient));

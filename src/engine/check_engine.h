@@ -46,7 +46,7 @@ class CheckEngine : public TrainableEnergy {
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                             std::span<float> energy) override;
   void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
-                              std::span<float> residual) override;
+                              std::span<float> residual, std::span<float> energy) override;
   void set_window_impl(const Window& window) override;
   void zero_gradient_impl() override;
   double gradient_norm_impl() override;
@@ -54,6 +54,10 @@ class CheckEngine : public TrainableEnergy {
   void read_impl(StateVector which, std::span<float> out) const override;
   void write_impl(StateVector which, std::span<const float> values) override;
 
+  using ObjectiveCall = void (TrainableEnergy::*)(ConstTensorView, ConstTensorView, std::span<const float>,
+                                                  std::span<float>, std::span<float>);
+  void compare_objective(ObjectiveCall call, ConstTensorView x, ConstTensorView noisy,
+                         std::span<const float> weight, std::span<float> residual, std::span<float> energy);
   void compare_energies(std::span<const float> tested, std::span<const float> reference);
   void compare(const std::string& what, std::span<const float> tested, std::span<const float> reference,
                double tolerance, double least_scale = 0);

@@ -12,29 +12,30 @@ TrainableEnergy::TrainableEnergy(const network::Spec& spec)
 }
 
 void TrainableEnergy::check_pairs(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
-                                  std::span<const float> residual) const {
+                                  std::span<const float> residual, std::span<const float> energy) const {
   check_images(x, "x");
   check_images(noisy, "noisy");
   check_count(noisy.values().size(), x.shape.count(), "noisy");
   check_count(weight.size(), x.shape.n, "weight");
   check_count(residual.size(), x.shape.n, "residual");
+  check_count(energy.size(), x.shape.n, "energy");
   if (find_non_finite(weight) >= 0) fail("check the noise levels", "a weight of the objective is not finite");
 }
 
 void TrainableEnergy::objective_gradient(ConstTensorView x, ConstTensorView noisy,
                                          std::span<const float> weight, std::span<float> residual,
                                          std::span<float> energy) {
-  check_pairs(x, noisy, weight, residual);
-  check_count(energy.size(), x.shape.n, "energy");
+  check_pairs(x, noisy, weight, residual, energy);
   objective_gradient_impl(x, noisy, weight, residual, energy);
 }
 
 void TrainableEnergy::denoiser_gradient(ConstTensorView x, ConstTensorView noisy,
-                                        std::span<const float> weight, std::span<float> residual) {
-  check_pairs(x, noisy, weight, residual);
+                                        std::span<const float> weight, std::span<float> residual,
+                                        std::span<float> energy) {
+  check_pairs(x, noisy, weight, residual, energy);
   if (!network::is_image_head(spec_.head))
     fail("this is a bug in the caller", "{} is no network from images to images", to_string(spec_.network));
-  denoiser_gradient_impl(x, noisy, weight, residual);
+  denoiser_gradient_impl(x, noisy, weight, residual, energy);
 }
 
 void TrainableEnergy::energy_gradient(ConstTensorView x, std::span<const float> weight,

@@ -54,10 +54,11 @@ class TrainableEnergy : public EnergyModel {
   void objective_gradient(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
                           std::span<float> residual, std::span<float> energy);
 
-  // The same of the network itself as a denoiser, sum_n weight_n ‖x_n - 1/2 - F(noisy_n)‖², which takes no
-  // second-order passes (image heads). residual: (N) gets ‖x - 1/2 - F‖².
+  // The same of the network itself as a denoiser, sum_n weight_n ‖x_n - D(noisy_n)‖², which takes no
+  // second-order passes (image heads): D = 1/2 + F, or noisy - F where F is the predicted noise. residual:
+  // (N) gets ‖x - D‖².
   void denoiser_gradient(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
-                         std::span<float> residual);
+                         std::span<float> residual, std::span<float> energy);
 
   // Adds sum_n weight_n dE(x_n)/dtheta to the gradient vector; energy: (N) gets E(x). For maximum likelihood.
   void energy_gradient(ConstTensorView x, std::span<const float> weight, std::span<float> energy);
@@ -73,13 +74,13 @@ class TrainableEnergy : public EnergyModel {
 
  private:
   void check_pairs(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
-                   std::span<const float> residual) const;
+                   std::span<const float> residual, std::span<const float> energy) const;
 
   virtual void objective_gradient_impl(ConstTensorView x, ConstTensorView noisy,
                                        std::span<const float> weight, std::span<float> residual,
                                        std::span<float> energy) = 0;
   virtual void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
-                                      std::span<float> residual) = 0;
+                                      std::span<float> residual, std::span<float> energy) = 0;
   virtual void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                                     std::span<float> energy) = 0;
   virtual void set_window_impl(const Window& window) = 0;

@@ -60,6 +60,7 @@ std::vector<LayerInfo> layers(const Spec& spec) {
       break;
     case Head::squared_residual:
     case Head::inner_product:
+    case Head::predicted_noise:
     case Head::denoiser:
       list.push_back({"head", to_string(spec.head), scalar, 0, inputs});
       break;

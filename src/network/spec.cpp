@@ -41,7 +41,7 @@ void validate_paper(const Spec& spec) {
 
 void validate_unet(const Spec& spec) {
   if (!is_image_head(spec.head))
-    fail_usage("use squared-residual, inner-product or denoiser", "unet has no head {}",
+    fail_usage("use squared-residual, inner-product, predicted-noise or denoiser", "unet has no head {}",
                to_string(spec.head));
   if (spec.bowl != 0)
     fail_usage("leave it out; the energies of unet have it built in", "bowl {} is not for unet", spec.bowl);

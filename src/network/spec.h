@@ -22,18 +22,20 @@ constexpr auto enum_names(Network) {
 }
 // Of the paper's networks the first two, of unet the others (docs/design/unet.md). denoiser: the network is
 // the denoised image itself, and there is no energy.
-enum class Head { quadratic, linear, squared_residual, inner_product, denoiser };
+enum class Head { quadratic, linear, squared_residual, inner_product, predicted_noise, denoiser };
 constexpr auto enum_names(Head) {
   return names_of<Head>({{Head::quadratic, "quadratic"},
                          {Head::linear, "linear"},
                          {Head::squared_residual, "squared-residual"},
                          {Head::inner_product, "inner-product"},
+                         {Head::predicted_noise, "predicted-noise"},
                          {Head::denoiser, "denoiser"}});
 }
 // True where the head works on a map of the image's own shape, with y = x - 1/2 in place of x: such energies
 // are sums over pixels and take images of any size.
 constexpr bool is_image_head(Head head) {
-  return head == Head::squared_residual || head == Head::inner_product || head == Head::denoiser;
+  return head == Head::squared_residual || head == Head::inner_product || head == Head::predicted_noise ||
+         head == Head::denoiser;
 }
 // False where the network only denoises: sigma0² grad_x is the image minus the denoised one, the gradient of
 // nothing, and engines give 0 for every energy.

@@ -13,8 +13,8 @@ void denoise_into(double sigma0, ConstTensorView x, ConstTensorView grad_x, Tens
 std::vector<float> noise_levels(double sigma0, ConstTensorView grad_x);
 
 struct DenoiseOptions {
-  int64_t steps = 1;   // 1: one jump, the best guess in mean square; more: partial steps before it, sharper
-  double share = 0.5;  // of the residual removed by each partial step
+  int64_t steps = 1;    // 1: one jump, the best guess in mean square; more: partial steps before it, sharper
+  double share = 0.5;   // of the residual removed by each partial step
   double strength = 1;  // 1 removes the noise found; less leaves some of it, more smooths beyond it
 };
 

@@ -105,13 +105,11 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
       };
       const ConstTensorView x = clean.images(first, count), noisy = noisy_.view().images(first, count);
       if (trains_denoiser(step))
-        run.engine.denoiser_gradient(x, noisy, part(weights), part(residual_));
+        run.engine.denoiser_gradient(x, noisy, part(weights), part(residual_), part(energy_));
       else
         run.engine.objective_gradient(x, noisy, part(weights), part(residual_), part(energy_));
     });
   });
-  const bool energies_missing = trains_denoiser(step) && with_energy_of_data;
-  const double energy_noise = energies_missing ? mean_energy(run, noisy_) : mean_of_energies(run.options);
   // The same sum with and without importance weights, so that the two can be compared.
   const int64_t batch = run.options.batch;
   result.loss = loss_of(run.options, {0, batch});
@@ -119,7 +117,7 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
   for (int64_t q = 0; q < 4; ++q) quarters.push_back(loss_of(run.options, quarter_of(batch, q)));
   result.own = {{kQuarters, "loss/quarter", std::move(quarters), true},
                 {kEnergyData, "energy/data", {energy_data}},
-                {kEnergyNoise, "energy/noise", {energy_noise}}};
+                {kEnergyNoise, "energy/noise", {mean_of_energies(run.options)}}};
   if (effective) result.own.push_back({kEffective, "train/importance_effective", {*effective}});
 }
 

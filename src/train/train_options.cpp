@@ -13,9 +13,9 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
   set.add("preset", o.preset, "the paper's network, noise, steps and rates for a data set");
   set.add("net", o.network, "network");
   set.add("width", o.width, "channels after the first convolution, a multiple of 4").range(4, 4096);
-  set.add(
-      "head", o.head,
-      "last layer; unet has squared-residual (its default), inner-product, and denoiser, which is no energy");
+  set.add("head", o.head,
+          "last layer; unet has squared-residual (its default), inner-product, predicted-noise, and "
+          "denoiser, which is no energy");
   set.add("levels", o.levels, "unet: sizes of maps, each half of the one before").range(1, 8);
   set.add("blocks", o.blocks, "unet: residual blocks of a level, each way").range(1, 16);
   set.add("activation", o.activation, "unet: what stands between convolutions");

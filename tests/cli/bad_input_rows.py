@@ -60,6 +60,8 @@ ROWS = [
     ("unknown weighting", TRAIN + " --weighting equal", 2, "--weighting: 'equal'.*learned"),
     ("rate held to the end", TRAIN + " --lr-hold 2", 2, "--lr-hold 2 leaves none of the 2 steps for the cosine"),
     ("constant rate held", TRAIN + " --lr-schedule constant --lr-hold 1", 2, "--lr-hold has no meaning for --lr-schedule constant"),
+    ("predicted noise from a flat start", TRAIN + " --net unet --head predicted-noise", 2,
+     "--head predicted-noise starts from an energy without any slope.*--denoiser-steps"),
     ("denoiser steps of the paper's network", TRAIN + " --denoiser-steps 1", 2,
      "--denoiser-steps 1 prepares an energy on a U-Net, and this is res6 with --head quadratic"),
     ("denoiser steps of a denoiser", TRAIN + " --net unet --head denoiser --denoiser-steps 1", 2, "is unet with --head denoiser"),

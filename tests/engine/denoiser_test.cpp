@@ -52,7 +52,8 @@ TEST_P(Denoiser, ScoreAndTrainingGradientAgreeWithTheReference) {
 // An energy on the same network trains that denoiser too, between steps of its own.
 TEST_P(Denoiser, AnEnergyTrainsItsNetworkAsADenoiser) {
   engine_->objective_gradient(batch_.x, batch_.noisy, batch_.weight, residual_, energy_);
-  std::vector<float> wanted(parameters_.values().size()), gradient = wanted, residual(kImages);
+  std::vector<float> wanted(parameters_.values().size()), gradient = wanted, residual(kImages),
+                                                          energies(kImages);
   engine_->read(engine::StateVector::gradient, wanted);
   network::Spec spec = spec_;
   for (const network::Head head : {network::Head::squared_residual, network::Head::inner_product}) {
@@ -69,20 +70,40 @@ TEST_P(Denoiser, AnEnergyTrainsItsNetworkAsADenoiser) {
     };
     const std::vector<float> before = energies_gradient();
     energy->zero_gradient();
-    energy->denoiser_gradient(batch_.x, batch_.noisy, batch_.weight, residual);
+    energy->denoiser_gradient(batch_.x, batch_.noisy, batch_.weight, residual, energies);
     energy->read(engine::StateVector::gradient, gradient);
     EXPECT_LT(relative_error(gradient, wanted), 1e-6);
     EXPECT_LT(relative_error(residual, residual_), 1e-6);
     EXPECT_EQ(energies_gradient(), before);
+    EXPECT_LT(relative_error(energies, energy_), 1e-6);
     EXPECT_GT(relative_error(gradient, before), 0.1);
   }
+}
+
+// x~ - F instead of 1/2 + F: a denoiser whose network is the noise has targets of its own.
+TEST_P(Denoiser, PredictedNoiseIsTakenFromTheImage) {
+  Tensor target(batch_.x.shape());
+  for (size_t k = 0; k < target.values().size(); ++k)
+    target.values()[k] = 0.5f + batch_.noisy.values()[k] - batch_.x.values()[k];
+  engine_->objective_gradient(target, batch_.noisy, batch_.weight, residual_, energy_);
+  std::vector<float> wanted(parameters_.values().size()), gradient = wanted, residual(kImages);
+  engine_->read(engine::StateVector::gradient, wanted);
+  network::Spec spec = spec_;
+  spec.head = network::Head::predicted_noise;
+  network::Parameters same(spec);
+  std::ranges::copy(parameters_.values(), same.values().begin());
+  const auto energy = engine::make_engine({GetParam()}, same);
+  energy->denoiser_gradient(batch_.x, batch_.noisy, batch_.weight, residual, energy_);
+  energy->read(engine::StateVector::gradient, gradient);
+  EXPECT_LT(relative_error(gradient, wanted), 1e-5);
+  EXPECT_LT(relative_error(residual, residual_), 1e-5);
 }
 
 TEST_P(Denoiser, OnlyNetworksFromImagesToImagesCanBeOne) {
   const network::Spec spec = small_spec(network::Network::res6, network::Head::quadratic, 1, 16);
   const auto energy = engine::make_engine({GetParam()}, lively_parameters(spec, 5));
   const Batch batch(spec, kImages);
-  EXPECT_THROW(energy->denoiser_gradient(batch.x, batch.noisy, batch.weight, residual_), Error);
+  EXPECT_THROW(energy->denoiser_gradient(batch.x, batch.noisy, batch.weight, residual_, energy_), Error);
 }
 
 // The reference itself, by differences.

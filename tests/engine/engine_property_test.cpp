@@ -339,12 +339,14 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineProperty,
                                           testing::Values(network::Head::quadratic, network::Head::linear),
                                           testing::Values(int64_t{1}, int64_t{3})),
                          name_of_case);
-INSTANTIATE_TEST_SUITE_P(
-    Unet, EngineProperty,
-    testing::Combine(testing::ValuesIn(single_engines()), testing::Values(network::Network::unet),
-                     testing::Values(network::Head::squared_residual, network::Head::inner_product),
-                     testing::Values(int64_t{1}, int64_t{3})),
-    name_of_case);
+INSTANTIATE_TEST_SUITE_P(Unet, EngineProperty,
+                         testing::Combine(testing::ValuesIn(single_engines()),
+                                          testing::Values(network::Network::unet),
+                                          testing::Values(network::Head::squared_residual,
+                                                          network::Head::inner_product,
+                                                          network::Head::predicted_noise),
+                                          testing::Values(int64_t{1}, int64_t{3})),
+                         name_of_case);
 
 }  // namespace
 }  // namespace mdsm::test

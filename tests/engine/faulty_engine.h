@@ -39,8 +39,8 @@ class FaultyEngine : public engine::TrainableEnergy {
     spoil_gradient();
   }
   void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
-                              std::span<float> residual) override {
-    real_->denoiser_gradient(x, noisy, weight, residual);
+                              std::span<float> residual, std::span<float> energy) override {
+    real_->denoiser_gradient(x, noisy, weight, residual, energy);
     spoil_gradient();
   }
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,

@@ -139,7 +139,9 @@ std::vector<Case> cases() {
   for (uint64_t seed = 0; seed < 440; ++seed) {
     const network::Head heads[] = {network::Head::squared_residual, network::Head::inner_product,
                                    network::Head::quadratic, network::Head::linear};
-    const network::Head head = seed < 400 ? heads[seed % 4] : network::Head::denoiser;
+    const network::Head head = seed >= 400     ? network::Head::denoiser
+                               : seed % 5 == 4 ? network::Head::predicted_noise
+                                               : heads[seed % 4];
     const bool any_size = network::is_image_head(head);
     all.push_back({seed, head, seed % 3 == 0 ? 3 : 1, any_size && seed % 8 >= 4 ? 13 : 8,
                    any_size && seed % 8 >= 4 ? 18 : 8 + 4 * static_cast<int64_t>(seed % 5 == 0)});

@@ -278,8 +278,9 @@ double Reference::forward(const Map& x, Tape& tape) const {
     const Map f = cut(h), image = cut(y);
     double sum = 0;
     for (size_t k = 0; k < f.v.size(); ++k)
-      sum +=
-          (image.v[k] - f.v[k]) * (graph_.head == Head::squared_residual ? image.v[k] - f.v[k] : image.v[k]);
+      sum += graph_.head == Head::predicted_noise    ? f.v[k] * f.v[k]
+             : graph_.head == Head::squared_residual ? (image.v[k] - f.v[k]) * (image.v[k] - f.v[k])
+                                                     : image.v[k] * (image.v[k] - f.v[k]);
     return sum / (2 * sigma0_ * sigma0_);
   }
   if (graph_.head == Head::linear) {
@@ -305,6 +306,10 @@ Map Reference::backward(Tape& tape) const {
       for (int64_t row = 0; row < image_.h; ++row)
         for (int64_t x = 0; x < image_.w; ++x) {
           const double f = h.at(c, row, x), value = y.at(c, row, x);
+          if (graph_.head == Head::predicted_noise) {
+            delta.at(c, row, x) = scale * f;
+            continue;
+          }
           const bool residual = graph_.head == Head::squared_residual;
           delta.at(c, row, x) = residual ? -scale * (value - f) : -scale * value / 2;
           at_image.at(c, row, x) = residual ? scale * (value - f) : scale * (value - f / 2);
@@ -382,7 +387,7 @@ double Reference::tangent(const Map& v, Tape& tape) const {
     tape.x_dot.push_back(std::move(map));
   }
   double direct = 0;  // past the network
-  if (network::is_image_head(graph_.head)) {
+  if (network::is_image_head(graph_.head) && graph_.head != Head::predicted_noise) {
     const Map y = cut(tape.x.front()), f = cut(tape.x.back());
     for (size_t k = 0; k < v.v.size(); ++k)
       direct += v.v[k] * (graph_.head == Head::squared_residual ? y.v[k] - f.v[k] : y.v[k] - f.v[k] / 2);
@@ -401,8 +406,9 @@ void Reference::second_backward(Tape& tape, Vector& gradient) const {
       for (int64_t y = 0; y < image_.h; ++y)
         for (int64_t x = 0; x < image_.w; ++x) {
           const double v = tape.x_dot.front().at(c, y, x);
-          gamma.at(c, y, x) =
-              residual ? -(v - h_dot.at(c, y, x)) / (sigma0_ * sigma0_) : -v / (2 * sigma0_ * sigma0_);
+          gamma.at(c, y, x) = graph_.head == Head::predicted_noise ? h_dot.at(c, y, x) / (sigma0_ * sigma0_)
+                              : residual ? -(v - h_dot.at(c, y, x)) / (sigma0_ * sigma0_)
+                                         : -v / (2 * sigma0_ * sigma0_);
         }
   } else if (graph_.head == Head::linear) {
     const auto grad = in(gradient, "ln.weight");

@@ -117,13 +117,17 @@ INSTANTIATE_TEST_SUITE_P(Networks, ReferenceTest,
                            return std::string(to_string(std::get<0>(made.param))) + "_" +
                                   to_string(std::get<1>(made.param));
                          });
-INSTANTIATE_TEST_SUITE_P(
-    Unet, ReferenceTest,
-    testing::Combine(testing::Values(network::Network::unet),
-                     testing::Values(network::Head::squared_residual, network::Head::inner_product)),
-    [](const auto& made) {
-      return std::get<1>(made.param) == network::Head::inner_product ? "inner_product" : "squared_residual";
-    });
+INSTANTIATE_TEST_SUITE_P(Unet, ReferenceTest,
+                         testing::Combine(testing::Values(network::Network::unet),
+                                          testing::Values(network::Head::squared_residual,
+                                                          network::Head::inner_product,
+                                                          network::Head::predicted_noise)),
+                         [](const auto& made) {
+                           return std::get<1>(made.param) == network::Head::inner_product ? "inner_product"
+                                  : std::get<1>(made.param) == network::Head::predicted_noise
+                                      ? "predicted_noise"
+                                      : "squared_residual";
+                         });
 
 }  // namespace
 }  // namespace mdsm::test

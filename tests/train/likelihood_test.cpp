@@ -40,7 +40,7 @@ class PrecisionEngine : public engine::TrainableEnergy {
                                std::span<float>) override {
     fail("", "not for denoising");
   }
-  void denoiser_gradient_impl(ConstTensorView, ConstTensorView, std::span<const float>,
+  void denoiser_gradient_impl(ConstTensorView, ConstTensorView, std::span<const float>, std::span<float>,
                               std::span<float>) override {
     fail("", "not for denoising");
   }

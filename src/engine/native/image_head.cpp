@@ -32,6 +32,28 @@ void fill_maps(const ImageHead& h, float* to, const Body& body) {
   });
 }
 
+// What a pixel y with result f adds to 2 sigma0² E, and the derivatives of E by F (times sigma0², or 2
+// sigma0² where halved) and by the image past F (times sigma0²).
+struct Terms {
+  network::Head kind;
+
+  bool halved() const { return kind == network::Head::inner_product; }
+  template <class T>
+  T energy(T y, T f) const {
+    if (kind == network::Head::predicted_noise) return f * f;
+    const T difference = y - f;
+    return difference * (halved() ? y : difference);
+  }
+  float by_f(float y, float f) const {
+    if (kind == network::Head::predicted_noise) return f;
+    return halved() ? -y : -(y - f);
+  }
+  float by_image(float y, float f) const {
+    if (kind == network::Head::predicted_noise) return 0;
+    return halved() ? y - 0.5f * f : y - f;
+  }
+};
+
 }  // namespace
 
 void ImageHead::energy(const float* y, const float* f, std::span<float> energy) const {
@@ -39,71 +61,74 @@ void ImageHead::energy(const float* y, const float* f, std::span<float> energy) 
     std::ranges::fill(energy, 0.0f);
     return;
   }
-  const bool residual = kind == network::Head::squared_residual;
+  const Terms terms{kind};
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       double sum = 0;
       for_values(*this, i, [&](int64_t pixel, int64_t at, int64_t) {
-        const double value = y[pixel], difference = value - f[at];
-        sum += difference * (residual ? difference : value);
+        sum += terms.energy(static_cast<double>(y[pixel]), static_cast<double>(f[at]));
       });
       energy[static_cast<size_t>(i)] = static_cast<float>(sum / (2 * sigma0 * sigma0));
     }
   });
 }
 
+float ImageHead::scale() const {
+  return static_cast<float>(1 / (sigma0 * sigma0 * (Terms{kind}.halved() ? 2 : 1)));
+}
+
 void ImageHead::delta(const float* y, const float* f, std::span<const float> weight, float* delta) const {
-  const bool residual = kind == network::Head::squared_residual;
-  const auto scale = static_cast<float>(1 / (sigma0 * sigma0 * (residual ? 1 : 2)));
-  fill_maps(*this, delta, [&](int64_t i, int64_t pixel, int64_t at) {
-    const float factor = weight.empty() ? -scale : -scale * weight[static_cast<size_t>(i)];
-    return factor * (residual ? y[pixel] - f[at] : y[pixel]);
+  const Terms terms{kind};
+  fill_maps(*this, delta, [&, factor = scale()](int64_t i, int64_t pixel, int64_t at) {
+    return (weight.empty() ? factor : factor * weight[static_cast<size_t>(i)]) * terms.by_f(y[pixel], f[at]);
   });
 }
 
 void ImageHead::add_direct(const float* y, const float* f, float* grad_x) const {
-  const bool residual = kind == network::Head::squared_residual;
-  const auto scale = static_cast<float>(1 / (sigma0 * sigma0));
+  const Terms terms{kind};
+  const auto factor = static_cast<float>(1 / (sigma0 * sigma0));
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i)
       for_values(*this, i, [&](int64_t pixel, int64_t at, int64_t plain) {
-        grad_x[plain] += scale * (residual ? y[pixel] - f[at] : y[pixel] - 0.5f * f[at]);
+        grad_x[plain] += factor * terms.by_image(y[pixel], f[at]);
       });
   });
 }
 
 void ImageHead::denoiser_gradient(const float* y, const float* f, float* grad_x) const {
-  const auto scale = static_cast<float>(1 / (sigma0 * sigma0));
+  const auto factor = static_cast<float>(1 / (sigma0 * sigma0));
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
     std::fill_n(grad_x + first * image.count(), (last - first) * image.count(), 0.0f);
     for (int64_t i = first; i < last; ++i)
       for_values(*this, i, [&](int64_t place, int64_t at, int64_t plain) {
-        grad_x[plain] = scale * (y[place] - f[at]);
+        grad_x[plain] = factor * (y[place] - f[at]);
       });
   });
 }
 
-void ImageHead::denoiser_objective(const float* clean, const float* f, std::span<const float> weight,
-                                   std::span<float> residual, float* delta) const {
+void ImageHead::denoiser_objective(const float* y, const float* clean, const float* f,
+                                   std::span<const float> weight, std::span<float> residual,
+                                   float* delta) const {
+  const bool noise = kind == network::Head::predicted_noise;
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       std::fill_n(delta + i * map.blocks() * map.plane(), map.blocks() * map.plane(), 0.0f);
       double sum = 0;
-      for_values(*this, i, [&](int64_t, int64_t at, int64_t plain) {
-        const float r = clean[plain] - 0.5f - f[at];
+      for_values(*this, i, [&](int64_t place, int64_t at, int64_t plain) {
+        const float r = clean[plain] - 0.5f - (noise ? y[place] - f[at] : f[at]);
         sum += static_cast<double>(r) * r;
-        delta[at] = -2 * weight[static_cast<size_t>(i)] * r;
+        delta[at] = (noise ? 2.0f : -2.0f) * weight[static_cast<size_t>(i)] * r;
       });
       residual[static_cast<size_t>(i)] = static_cast<float>(sum);
     }
   });
 }
 
+// dE/dF is linear in the image and F, so along v it is the same of their rates.
 void ImageHead::second_order(const float* v, const float* fdot, float* gamma) const {
-  const bool residual = kind == network::Head::squared_residual;
-  const auto scale = static_cast<float>(1 / (sigma0 * sigma0 * (residual ? 1 : 2)));
-  fill_maps(*this, gamma, [&](int64_t, int64_t pixel, int64_t at) {
-    return -scale * (residual ? v[pixel] - fdot[at] : v[pixel]);
+  const Terms terms{kind};
+  fill_maps(*this, gamma, [&, factor = scale()](int64_t, int64_t pixel, int64_t at) {
+    return factor * terms.by_f(v[pixel], fdot[at]);
   });
 }
 

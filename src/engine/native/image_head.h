@@ -2,7 +2,9 @@
 // (docs/design/unet.md):
 //   squared residual  E = ‖y - F‖² / (2 sigma0²)
 //   inner product     E = (‖y‖² - ⟨y, F⟩) / (2 sigma0²)
+//   predicted noise   E = ‖F‖² / (2 sigma0²)
 //   denoiser          no energy: the denoised image is 1/2 + F, and grad_x = (y - F) / sigma0²
+// The network of each is a denoiser of its own: 1/2 + F, or x - F where F is the noise.
 // Images lie with a border of zeros around them, as the first convolution reads them; F, delta and gamma are
 // feature maps. Pixels outside of the window, and those beyond the image, which only fill it up to a size the
 // network takes, count for nothing.
@@ -24,6 +26,7 @@ struct ImageHead {
   Window window;  // pixels of the image that count
   MapShape map;   // of F
 
+  float scale() const;                                                               // of dE/dF
   int64_t bordered() const { return image.c * (map.height + 2) * (map.width + 2); }  // floats of an image
 
   void energy(const float* y, const float* f, std::span<float> energy) const;
@@ -33,8 +36,9 @@ struct ImageHead {
   void add_direct(const float* y, const float* f, float* grad_x) const;
   // Of a denoiser: grad_x, which is all direct.
   void denoiser_gradient(const float* y, const float* f, float* grad_x) const;
-  // Of a denoiser: ‖clean - 1/2 - F‖² of each image, and its derivative by F times the image's weight.
-  void denoiser_objective(const float* clean, const float* f, std::span<const float> weight,
+  // Of the network as a denoiser: ‖clean - denoised‖² of each image, and its derivative by F times the
+  // image's weight.
+  void denoiser_objective(const float* y, const float* clean, const float* f, std::span<const float> weight,
                           std::span<float> residual, float* delta) const;
   // gamma = dEdot/dF along v.
   void second_order(const float* v, const float* fdot, float* gamma) const;

@@ -31,9 +31,9 @@ int64_t training_piece(const NativeNetwork& network, Mode mode, int64_t n) {
 }
 
 // Which passes the gradient by x and the denoising objective take: those of a denoiser are plain.
-Mode gradient_mode(network::Head head) { return network::has_energy(head) ? Mode::gradient : Mode::energy; }
-Mode objective_mode(network::Head head) {
-  return network::has_energy(head) ? Mode::training : Mode::parameters;
+Mode gradient_mode(const NativeNetwork& network) { return network.denoiser ? Mode::energy : Mode::gradient; }
+Mode objective_mode(const NativeNetwork& network) {
+  return network.denoiser ? Mode::parameters : Mode::training;
 }
 
 class NativeEngine : public TrainableEnergy {
@@ -69,12 +69,10 @@ class NativeEngine : public TrainableEnergy {
 
   // The network as a plain denoiser, with the same weights.
   const NativeNetwork& denoiser() {
-    if (!network::has_energy(spec().head)) return network_;
+    if (network_.denoiser) return network_;
     if (!denoiser_) {
-      network::Spec plain = spec();
-      plain.head = network::Head::denoiser;
-      denoiser_ = std::make_unique<NativeNetwork>(plain, network_.arithmetic);
-      denoiser_->window = network_.window;
+      denoiser_ = std::make_unique<NativeNetwork>(network_);
+      denoiser_->denoiser = true;
     }
     return *denoiser_;
   }
@@ -121,7 +119,7 @@ class NativeEngine : public TrainableEnergy {
 
   void energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) override {
     for_pieces(x.shape.n, kPiece, [&](int64_t first, int64_t count) {
-      plan(gradient_mode(spec().head), count)
+      plan(gradient_mode(network_), count)
           .gradient(packed_, arena_.data(), x.images(first, count).data, energy.subspan(first, count),
                     grad_x.images(first, count).data);
     });
@@ -133,14 +131,13 @@ class NativeEngine : public TrainableEnergy {
   }
 
   void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
-                              std::span<float> residual) override {
-    std::vector<float> none(residual.size());  // a denoiser has no energy
-    objective(denoiser(), denoiser_piece_, x, noisy, weight, residual, none);
+                              std::span<float> residual, std::span<float> energy) override {
+    objective(denoiser(), denoiser_piece_, x, noisy, weight, residual, energy);
   }
 
   void objective(const NativeNetwork& network, Piece& known, ConstTensorView x, ConstTensorView noisy,
                  std::span<const float> weight, std::span<float> residual, std::span<float> energy) {
-    const Mode mode = objective_mode(network.fusion.graph.head);
+    const Mode mode = objective_mode(network);
     make_training_vectors();
     for_pieces(x.shape.n, piece_of(known, network, mode, x.shape.n), [&](int64_t first, int64_t count) {
       plan(network, mode, count)
@@ -273,13 +270,13 @@ MemoryNeed native_memory(const network::Spec& spec, int64_t n, NativeArithmetic 
            static_cast<size_t>(plan.arena_count() + thread_count() * plan.thread_scratch_count());
   };
   const int64_t piece = std::min(n, native::kPiece);
-  const native::Mode objective = native::objective_mode(spec.head);
+  const native::Mode objective = native::objective_mode(network);
   const int64_t training = native::training_piece(network, objective, n);
   // Weights, their average, two moments, the gradient; then Winograd's transforms for both directions, four
   // times the size each, and orders of the direct convolutions; or tiles of bfloat16 for both directions.
   const size_t copies = arithmetic == NativeArithmetic::bfloat16 ? 6 : 16;
   const size_t parameters = sizeof(float) * static_cast<size_t>(network::parameter_count(spec)) * copies;
-  return {parameters, bytes(native::Mode::energy, piece), bytes(native::gradient_mode(spec.head), piece),
+  return {parameters, bytes(native::Mode::energy, piece), bytes(native::gradient_mode(network), piece),
           bytes(objective, training)};
 }
 

@@ -22,6 +22,7 @@ using Kind = Instruction::Kind;
 NativeNetwork::NativeNetwork(network::Graph graph, const Shape& image_, double sigma0_,
                              Arithmetic arithmetic_)
     : image(image_.with_n(1)),
+      denoiser(!network::has_energy(graph.head)),
       window{0, 0, image_.h, image_.w},
       sigma0(sigma0_),
       arithmetic(arithmetic_),
@@ -306,8 +307,7 @@ void Plan::run_head(const Instruction& one, Call& call) {
   const float *const h = head_map(one.src, 0, call), *const hdot = head_map(one.other, 1, call),
                      *const y = call.arena + x_at_;
   float* const to = head_memory(one.dst, 2, call);
-  const bool image = network::is_image_head(net_.fusion.graph.head),
-             denoiser = !network::has_energy(net_.fusion.graph.head);
+  const bool image = network::is_image_head(net_.fusion.graph.head), denoiser = net_.denoiser;
   switch (one.kind) {
     case Kind::head_energy:
       if (denoiser && call.grad_x) image_head().denoiser_gradient(y, h, call.grad_x);
@@ -318,7 +318,7 @@ void Plan::run_head(const Instruction& one, Call& call) {
       break;
     case Kind::head_first_order:
       if (denoiser)
-        image_head().denoiser_objective(call.clean, h, call.weight, call.residual, to);
+        image_head().denoiser_objective(y, call.clean, h, call.weight, call.residual, to);
       else
         image ? image_head().delta(y, h, call.weight, to)
               : call.weights.head->first_order(h, call.weight, to, call.gradient);

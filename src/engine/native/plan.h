@@ -20,6 +20,7 @@ struct NativeNetwork {
   NativeNetwork(network::Graph graph, const Shape& images, double kernel, Arithmetic how);
 
   Shape image;    // of one image
+  bool denoiser;  // the network itself is what is trained and asked: there is no energy, or it is left out
   Window window;  // pixels that count, of an image head
   double sigma0;
   Arithmetic arithmetic;

@@ -88,11 +88,12 @@ class TorchEngine : public TrainableEnergy {
   }
 
   void denoiser_gradient_impl(ConstTensorView x, ConstTensorView noisy, std::span<const float> weight,
-                              std::span<float> residual) override {
+                              std::span<float> residual, std::span<float> energy) override {
     run([&] {
       const auto result = network_.denoising(images(x), images(noisy), to_device(weight, {x.shape.n}));
       add_gradients(result.gradients);
       to_host(result.residual, residual);
+      to_host(result.energy, energy);
     });
   }
 

@@ -35,10 +35,8 @@ class TorchNetwork {
   torch::Tensor energy(const torch::Tensor& x) const {
     if (!network::is_image_head(spec_.head)) return head(walk(x).flatten(1));
     if (!network::has_energy(spec_.head)) return torch::zeros({x.size(0)}, x.options());
-    const torch::Tensor y = x - 0.5, f = image_result(y);
-    const torch::Tensor e = spec_.head == network::Head::squared_residual ? (y - f).square() : y * (y - f);
-    const auto& [top, left, height, width] = window_;
-    return e.narrow(2, top, height).narrow(3, left, width).sum({1, 2, 3}) / (2 * spec_.sigma0 * spec_.sigma0);
+    const torch::Tensor y = x - 0.5;
+    return image_energy(y, image_result(y));
   }
 
   // grad_x: (N,C,H,W) = dE/dx of every image. x must require a gradient. With create_graph the result can be
@@ -71,10 +69,14 @@ class TorchNetwork {
     return {residual.detach(), e.detach(), gradients_of((weight * residual).sum())};
   }
 
-  // sum_n weight_n ‖x_n - 1/2 - F(noisy_n)‖² and its derivative by every parameter.
+  // sum_n weight_n ‖x_n - D(noisy_n)‖², D = 1/2 + F or noisy - F, and its derivative by every parameter.
   Objective denoising(const torch::Tensor& x, const torch::Tensor& noisy, const torch::Tensor& weight) const {
-    const torch::Tensor residual = (x - 0.5 - image_result(noisy - 0.5)).square().sum({1, 2, 3});
-    return {residual.detach(), {}, gradients_of((weight * residual).sum())};
+    const torch::Tensor y = noisy - 0.5, f = image_result(y);
+    const torch::Tensor denoised = spec_.head == network::Head::predicted_noise ? noisy - f : f + 0.5;
+    const torch::Tensor residual = (x - denoised).square().sum({1, 2, 3});
+    const torch::Tensor e =
+        network::has_energy(spec_.head) ? image_energy(y, f).detach() : torch::zeros_like(residual);
+    return {residual.detach(), e, gradients_of((weight * residual).sum())};
   }
 
   // sum_n weight_n E(x_n) and its derivative by every parameter.
@@ -84,6 +86,14 @@ class TorchNetwork {
   }
 
  private:
+  torch::Tensor image_energy(const torch::Tensor& y, const torch::Tensor& f) const {
+    const torch::Tensor e = spec_.head == network::Head::squared_residual  ? (y - f).square()
+                            : spec_.head == network::Head::predicted_noise ? f.square()
+                                                                           : y * (y - f);
+    const auto& [top, left, height, width] = window_;
+    return e.narrow(2, top, height).narrow(3, left, width).sum({1, 2, 3}) / (2 * spec_.sigma0 * spec_.sigma0);
+  }
+
   std::vector<torch::Tensor> gradients_of(const torch::Tensor& sum) const {
     return torch::autograd::grad({sum}, leaves_, {}, c10::nullopt, false, true);
   }

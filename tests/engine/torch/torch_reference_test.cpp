@@ -78,12 +78,12 @@ INSTANTIATE_TEST_SUITE_P(Networks, TorchReferenceTest,
                                   to_string(std::get<1>(made.param)) + "_" +
                                   std::to_string(std::get<2>(made.param)) + "ch";
                          });
-INSTANTIATE_TEST_SUITE_P(Unet, TorchReferenceTest,
-                         testing::Combine(testing::Values(network::Network::unet),
-                                          testing::Values(network::Head::squared_residual,
-                                                          network::Head::inner_product,
-                                                          network::Head::denoiser),
-                                          testing::Values(int64_t{1}, int64_t{3})));
+INSTANTIATE_TEST_SUITE_P(
+    Unet, TorchReferenceTest,
+    testing::Combine(testing::Values(network::Network::unet),
+                     testing::Values(network::Head::squared_residual, network::Head::inner_product,
+                                     network::Head::predicted_noise, network::Head::denoiser),
+                     testing::Values(int64_t{1}, int64_t{3})));
 
 }  // namespace
 }  // namespace mdsm::test

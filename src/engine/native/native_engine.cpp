@@ -36,7 +36,7 @@ Mode objective_mode(network::Head head) {
   return network::has_energy(head) ? Mode::training : Mode::parameters;
 }
 
-class NativeEngine : public TrainableEnergy {
+class NativeEngine : public TrainableEnergy, public GradientProgress {
  public:
   NativeEngine(const network::Parameters& parameters, Arithmetic arithmetic)
       : TrainableEnergy(parameters.spec()),
@@ -50,7 +50,12 @@ class NativeEngine : public TrainableEnergy {
     return network_.arithmetic == Arithmetic::bfloat16 ? "native in bfloat16" : "native";
   }
 
+  void tell_progress(Told told) override { told_ = std::move(told); }
+
  private:
+  // Only the last piece of a batch leaves a gradient that is final.
+  Told told_after(int64_t end, int64_t n) const { return end == n ? told_ : Told(); }
+
   FloatBuffer zeros() const {
     FloatBuffer buffer(weights_.values().size());
     std::fill_n(buffer.data(), buffer.size(), 0.0f);
@@ -121,7 +126,7 @@ class NativeEngine : public TrainableEnergy {
       plan(mode, count)
           .objective(packed_, arena_.data(), x.images(first, count).data, noisy.images(first, count).data,
                      weight.subspan(first, count), residual.subspan(first, count),
-                     energy.subspan(first, count), gradient_.span());
+                     energy.subspan(first, count), gradient_.span(), told_after(first + count, x.shape.n));
     });
   }
 
@@ -132,7 +137,8 @@ class NativeEngine : public TrainableEnergy {
         x.shape.n, piece_of(energy_piece_, Mode::parameters, x.shape.n), [&](int64_t first, int64_t count) {
           plan(Mode::parameters, count)
               .energy_gradient(packed_, arena_.data(), x.images(first, count).data,
-                               weight.subspan(first, count), energy.subspan(first, count), gradient_.span());
+                               weight.subspan(first, count), energy.subspan(first, count), gradient_.span(),
+                               told_after(first + count, x.shape.n));
         });
   }
 
@@ -212,6 +218,7 @@ class NativeEngine : public TrainableEnergy {
   FloatBuffer ema_, m_, v_, gradient_;
   FloatBuffer arena_;
   Piece objective_piece_, energy_piece_;
+  Told told_;
   std::vector<std::unique_ptr<Plan>> plans_;
 };
 

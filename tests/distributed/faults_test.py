@@ -69,13 +69,24 @@ def check_terminated(folder):
     run_ranks(2, ["train", "--resume", run, "--stop-after", "1"])
 
 
+def place_folder(path):
+    """In the place of a file that the program writes now and then."""
+    def placed():
+        try:
+            os.remove(path)
+            os.mkdir(path)
+        except OSError:
+            return False
+        return True
+
+    wait_for(placed, 60, "a second checkpoint")
+
+
 def check_full_disk(folder):
     """What rank 0 cannot write is everybody's error."""
     processes = running(folder, "full")
     run = the_run(os.path.join(folder, "full"))
-    os.mkdir(os.path.join(run, "state-earlier.safetensors.d"))
-    os.remove(os.path.join(run, "state-earlier.safetensors"))
-    os.mkdir(os.path.join(run, "state-earlier.safetensors"))  # a rename onto it fails
+    place_folder(os.path.join(run, "state-earlier.safetensors"))  # a rename onto it fails
     said = [err for _, _, err in finish(processes, SECONDS)]
     assert "state-earlier.safetensors: cannot be written" in said[0], said[0]
     for err in said[1:]:

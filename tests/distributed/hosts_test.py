@@ -53,7 +53,7 @@ def check_torchrun(folder, hosts):
     """Host names are addresses here, because torchrun tells workers the name of the first host."""
     agents = []
     for k in range(2):
-        call = [torchrun(), "--no_python", "--nnodes=2", "--nproc_per_node=1", "--rdzv_backend=c10d", "--rdzv_id=test",
+        call = [*torchrun(), "--nnodes=2", "--nproc_per_node=1", "--rdzv_backend=c10d", "--rdzv_id=test",
                 f"--rdzv_endpoint={hosts.address(0)}:29500", MDSM, *options(folder, "torchrun")]
         agents.append(subprocess.Popen([*hosts.inside(k), "unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"',
                                         hosts.address(k), *call], env=ENVIRONMENT, stdin=subprocess.DEVNULL,

@@ -80,8 +80,10 @@ def run_alone(arguments):
 
 
 def torchrun():
-    """The command, or nothing where it is not installed."""
-    return shutil.which("torchrun", path="/usr/bin") or shutil.which("torchrun")
+    """The start of the command, or nothing where it is not installed. The torchrun of Debian 12 (PyTorch 1.13 on Python 3.11)
+    fails unless it is told what to do with the output; here, something for a tenth process alone."""
+    program = shutil.which("torchrun", path="/usr/bin") or shutil.which("torchrun")
+    return program and [program, "--no_python", "--redirects=9:1", "--tee=9:1"]
 
 
 def workers_of(agent):

@@ -64,7 +64,7 @@ def under_torchrun(folder, name, seed, kill):
     """Kills a random rank somewhere in the middle; torchrun starts all of them again."""
     draw = random.Random(seed)
     out = os.path.join(folder, name)
-    agent = subprocess.Popen([torchrun(), "--no_python", "--nproc_per_node=2", "--max_restarts=3", "--monitor_interval=0.1",
+    agent = subprocess.Popen([*torchrun(), "--nproc_per_node=2", "--max_restarts=3", "--monitor_interval=0.1",
                               f"--master_port={free_port()}", MDSM, *options(folder, name, STEPS)],
                              env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     killed = None

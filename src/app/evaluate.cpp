@@ -60,8 +60,8 @@ eval::FeatureSet Evaluate::extract(const data::Dataset& data, const char* what,
                                    const std::string& file_prefix) {
   check_ranks(data, what);
   Progress progress(what, data.size(), "images");
-  eval::FeatureSet set = eval::shared_features(*options_.world, *network_, data,
-                                               [&](int64_t done) { progress.update(done); });
+  eval::FeatureSet set =
+      eval::shared_features(*options_.world, *network_, data, [&](int64_t done) { progress.update(done); });
   Progress::clear_line();
   if (options_.save_features.empty() || !options_.world->first()) return set;
   const fs::path folder = options_.save_features;
@@ -103,7 +103,8 @@ void Evaluate::check_ranks(const data::Dataset& data, const char* what) {
 
 EvaluateResult Evaluate::run(const SamplerChoice* sampler) {
   if (!options_.world->alone() && !checkpoints_.empty())
-    fail_usage("start one process, or draw samples of each with mdsm sample", "--checkpoints is for one process");
+    fail_usage("start one process, or draw samples of each with mdsm sample",
+               "--checkpoints is for one process");
   if (!options_.world->first()) {
     if (options_.statistics.empty()) reference();
     extract(*samples_, "samples", "");

@@ -29,7 +29,8 @@ struct EvaluateOptions {
   std::string out;  // the JSON; empty: nowhere
   std::string save_statistics, save_features;
   bool force = false;
-  distributed::Communicator* world = &distributed::alone();  // compute features together; rank 0 has the result
+  distributed::Communicator* world =
+      &distributed::alone();  // compute features together; rank 0 has the result
 };
 
 struct CheckpointRow {

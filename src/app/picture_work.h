@@ -115,8 +115,8 @@ void in_batches(const std::string& label, const BatchPlan& plan, const std::stri
                 const std::function<bool(int64_t, int64_t, const sample::Observer&)>& work,
                 const std::string& part = "step");
 
-// The same by several processes, a batch for each at a time: work() returns what it has found, as bytes, and rank 0 is
-// given it by take(first, count, bytes), in order.
+// The same by several processes, a batch for each at a time: work() returns what it has found, as bytes, and
+// rank 0 is given it by take(first, count, bytes), in order.
 void in_shared_batches(distributed::Communicator& world, const std::string& label, const BatchPlan& plan,
                        const std::string& unit, const std::atomic<bool>& stop,
                        const std::function<std::string(int64_t, int64_t, const sample::Observer&)>& work,

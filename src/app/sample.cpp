@@ -99,7 +99,9 @@ int64_t SampleJob::batch_of(const SampleOptions& options, const network::Model& 
 
 // What all processes must have in common.
 json SampleJob::same() const {
-  json values = {{"seeds", seeds_text(options_.seeds)}, {"batch", batch_}, {"trajectory", options_.trajectory}};
+  json values = {{"list of seeds", seeds_text(options_.seeds)},
+                 {"number of samples at a time", batch_},
+                 {"choice of --trajectory", options_.trajectory}};
   for (const auto& [key, value] : parameters_.items())
     if (key != "model") values[key] = value;  // a path of its own host; the hash counts
   return values;
@@ -176,7 +178,8 @@ void SampleJob::draw_all() {
     const int64_t own = std::min(end, first + world_.rank() * batch_), count = std::min(batch_, end - own);
     report::SampleSet set;
     if (count > 0 && world_.rank() < ranks)
-      set = draw_batch(std::span(all).subspan(static_cast<size_t>(own), static_cast<size_t>(count)), first, progress);
+      set = draw_batch(std::span(all).subspan(static_cast<size_t>(own), static_cast<size_t>(count)), first,
+                       progress);
     keep(std::move(set));
     if (!world_.any(stop_)) continue;
     const std::string left = world_.broadcast(store_ ? std::to_string(store_->missing(seeds).size()) : "");

@@ -49,8 +49,8 @@ struct SampleResult {
   double seconds = 0;
 };
 
-// sampler: resolved for the model. Throws where a stop ended it; what was drawn is kept. On ranks other than 0 the result
-// is empty.
+// sampler: resolved for the model. Throws where a stop ended it; what was drawn is kept. On ranks other than
+// 0 the result is empty.
 SampleResult run_sample(const SampleOptions& options, const network::Model& model,
                         const SamplerChoice& sampler, const std::atomic<bool>& stop);
 nlohmann::json to_json(const SampleResult& result);

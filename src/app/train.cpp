@@ -154,7 +154,8 @@ TrainingResult train_along(const TrainingOptions& options, const train::SessionI
   return result;
 }
 
-// What must be the same on all ranks for their gradients to belong together; returns the fingerprint of the data.
+// What must be the same on all ranks for their gradients to belong together; returns the fingerprint of the
+// data.
 std::string check_ranks(const TrainingOptions& options, const data::Dataset& data,
                         const network::Parameters& weights) {
   distributed::Communicator& world = *options.world;

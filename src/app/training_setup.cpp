@@ -56,14 +56,16 @@ void TrainingSetup::declare(OptionSet& options) {
 void TrainingSetup::find_run_of_job() {
   if (job.world->alone()) return;
   job.job = distributed::read_launch().job;
-  const std::string found = job.world->first() && !job.job.empty() ? train::RunFolder::of_job(job.outdir, job.job).string() : "";
+  const std::string found =
+      job.world->first() && !job.job.empty() ? train::RunFolder::of_job(job.outdir, job.job).string() : "";
   job.resume = job.world->broadcast(found);
 }
 
 // Rank 0 alone needs to see the folder.
 nlohmann::json TrainingSetup::recorded() const {
   const bool reads = job.world->first();
-  return parse_json(job.world->broadcast(reads ? json_text(train::RunFolder::recorded_options(job.resume)) : ""));
+  return parse_json(
+      job.world->broadcast(reads ? json_text(train::RunFolder::recorded_options(job.resume)) : ""));
 }
 
 // A run that has a checkpoint goes on from that, whatever has become of the model since.

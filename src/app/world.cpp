@@ -21,14 +21,16 @@ std::string text_of(const json& value) { return value.is_null() ? "none" : json_
 std::string difference(const json& first, const json& own, int rank) {
   for (const auto& [key, value] : first.items())
     if (own.value(key, json()) != value)
-      return fmt::format("rank {} has another {}: {}, rank 0 has {}", rank, key, text_of(own.value(key, json())),
-                         text_of(value));
+      return fmt::format("rank {} has another {}: {}, rank 0 has {}", rank, key,
+                         text_of(own.value(key, json())), text_of(value));
   for (const auto& [key, value] : own.items())
-    if (!first.contains(key)) return fmt::format("rank {} has {} {}, rank 0 has none", rank, key, text_of(value));
+    if (!first.contains(key))
+      return fmt::format("rank {} has {} {}, rank 0 has none", rank, key, text_of(value));
   return "";
 }
 
-int run_together(distributed::Communicator& world, const std::function<int(distributed::Communicator&)>& body) {
+int run_together(distributed::Communicator& world,
+                 const std::function<int(distributed::Communicator&)>& body) {
   try {
     check_same(world, {{"native engine (MDSM_ISA chooses one)", engine::native_engine_version()}});
     return body(world);
@@ -44,7 +46,8 @@ int run_together(distributed::Communicator& world, const std::function<int(distr
 
 }  // namespace
 
-int with_world(const std::string& command, bool together, const std::function<int(distributed::Communicator&)>& body) {
+int with_world(const std::string& command, bool together,
+               const std::function<int(distributed::Communicator&)>& body) {
   const distributed::Launch launch = distributed::read_launch();
   if (launch.size == 1) return body(distributed::alone());
   if (!together)
@@ -72,7 +75,8 @@ void check_same(distributed::Communicator& world, const json& what) {
 
 json comparable(const json& options) {
   // Places on a host's own disk, whose contents are compared, and how it computes.
-  static constexpr const char* kOwn[] = {"threads", "outdir", "out", "device", "data", "init", "model", "samples"};
+  static constexpr const char* kOwn[] = {"threads", "outdir", "out",   "device",
+                                         "data",    "init",   "model", "samples"};
   json found = json::object();
   for (const auto& [name, value] : options.items())
     if (std::ranges::none_of(kOwn, [&, &key = name](const char* own) { return key == own; }))

@@ -154,7 +154,9 @@ bool Communicator::any(bool own) {
 }
 
 void Communicator::reordered_sum(std::span<float> values) {
-  if (!alone()) fail("leave --allow-reorder out", "this way of starting processes has no sum of its own for {} values", values.size());
+  if (!alone())
+    fail("leave --allow-reorder out", "this way of starting processes has no sum of its own for {} values",
+         values.size());
 }
 
 }  // namespace mdsm::distributed

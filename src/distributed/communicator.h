@@ -1,7 +1,7 @@
-// Several processes, ranks 0 .. size-1, that compute one result together: how they send each other bytes, agree, and
-// end together. All of them make the same calls in the same order. What is here is built on two things that a
-// backend has, start() and abort(): one process alone, threads of one process (thread_world.h, for tests), and
-// LibTorch's c10d (engine/torch, opened when a launcher has started more than one process).
+// Several processes, ranks 0 .. size-1, that compute one result together: how they send each other bytes,
+// agree, and end together. All of them make the same calls in the same order. What is here is built on two
+// things that a backend has, start() and abort(): one process alone, threads of one process (thread_world.h,
+// for tests), and LibTorch's c10d (engine/torch, opened when a launcher has started more than one process).
 #pragma once
 
 #include <cstddef>
@@ -48,16 +48,19 @@ class Communicator {
   bool first() const { return rank_ == 0; }  // owns files, log and terminal
   uint64_t bytes_sent() const { return bytes_sent_; }
 
-  // Messages between two ranks arrive in the order in which they were started, on each channel (0, 1, ...) by itself. An
-  // Error says which rank is gone, or why it gave up.
-  std::unique_ptr<Exchange> start(std::span<const Send> sends, std::span<const Receive> receives, int channel = 0);
+  // Messages between two ranks arrive in the order in which they were started, on each channel (0, 1, ...) by
+  // itself. An Error says which rank is gone, or why it gave up.
+  std::unique_ptr<Exchange> start(std::span<const Send> sends, std::span<const Receive> receives,
+                                  int channel = 0);
   void exchange(std::span<const Send> sends, std::span<const Receive> receives);
 
-  void broadcast(std::span<std::byte> bytes);           // of rank 0
-  std::string broadcast(const std::string& text);       // of rank 0
-  void gather(std::span<float> values, std::span<const Part> parts);  // every rank has its part, then all have all
-  std::vector<std::string> gather(const std::string& own);            // of all ranks, on all
-  std::vector<std::string> gather_first(const std::string& own);      // of all ranks, on rank 0; nothing on others
+  void broadcast(std::span<std::byte> bytes);      // of rank 0
+  std::string broadcast(const std::string& text);  // of rank 0
+  void gather(std::span<float> values,
+              std::span<const Part> parts);                 // every rank has its part, then all have all
+  std::vector<std::string> gather(const std::string& own);  // of all ranks, on all
+  std::vector<std::string> gather_first(
+      const std::string& own);  // of all ranks, on rank 0; nothing on others
   bool any(bool own);
   void barrier() { any(false); }
   // The sum, in whatever order the backend finds fastest: other bits for other numbers of processes.

@@ -17,9 +17,10 @@ struct Names {
   const char *rank, *size, *local;
 };
 // In this order: torchrun may itself be started by srun, once for each host.
-constexpr Names kLaunchers[] = {{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
-                                {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-                                {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"}};
+constexpr Names kLaunchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"}};
 
 class Reader {
  public:
@@ -34,12 +35,13 @@ class Reader {
   int number(const char* name, int low, int high) const {
     const std::string value = text(name);
     if (value.empty())
-      fail_usage("a launcher such as torchrun sets it; for one process alone unset the others", "{} is not set", name);
+      fail_usage("a launcher such as torchrun sets it; for one process alone unset the others",
+                 "{} is not set", name);
     int result = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
     if (error != std::errc() || end != value.data() + value.size() || result < low || result > high)
-      fail_usage(fmt::format("a launcher such as torchrun sets it to {} to {}", low, high), "{}='{}' makes no sense", name,
-                 value);
+      fail_usage(fmt::format("a launcher such as torchrun sets it to {} to {}", low, high),
+                 "{}='{}' makes no sense", name, value);
     return result;
   }
 
@@ -109,7 +111,8 @@ Launch read_launch(const Environment& variable) {
   launch.prefix = "mdsm/";
   for (const Names& by : kLaunchers) {
     if (!read.has(by.rank) && !read.has(by.size)) continue;
-    if (std::string_view(by.rank) == "SLURM_PROCID" && !read.has(by.size)) continue;  // a batch script, not srun
+    if (std::string_view(by.rank) == "SLURM_PROCID" && !read.has(by.size))
+      continue;  // a batch script, not srun
     launch.size = read.number(by.size, 1, kMostRanks);
     if (launch.size == 1) return launch;
     launch.rank = read.number(by.rank, 0, launch.size - 1);

@@ -1,5 +1,5 @@
-// What a launcher says in environment variables: torchrun and by hand RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and
-// MASTER_PORT; mpirun OMPI_COMM_WORLD_*; srun SLURM_*.
+// What a launcher says in environment variables: torchrun and by hand RANK, WORLD_SIZE, LOCAL_RANK,
+// MASTER_ADDR and MASTER_PORT; mpirun OMPI_COMM_WORLD_*; srun SLURM_*.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@ namespace mdsm::distributed {
 
 struct Launch {
   int rank = 0, size = 1;
-  int local_rank = 0;         // on this host
-  std::string host;           // where the ranks meet
+  int local_rank = 0;  // on this host
+  std::string host;    // where the ranks meet
   int port = 29500;
   bool store_is_there = false;  // torchrun's own process holds the meeting place, otherwise rank 0 does
   std::string prefix;           // of names there, another one after each restart

@@ -18,7 +18,7 @@ struct Table {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::tuple<int, int, int>, std::deque<std::vector<std::byte>>> messages;  // of (from, to, channel)
-  std::string given_up;                                                        // why, once a rank has
+  std::string given_up;                                                              // why, once a rank has
 };
 
 class Waiting : public Exchange {
@@ -33,8 +33,8 @@ class Waiting : public Exchange {
       table_.changed.wait(lock, [&] { return !queue.empty() || !table_.given_up.empty(); });
       if (queue.empty()) fail("look at what it says itself", "{}", table_.given_up);
       if (queue.front().size() != receive.bytes.size())
-        fail("this is a bug", "rank {} sent {} bytes, rank {} waits for {}", receive.peer, queue.front().size(), rank_,
-             receive.bytes.size());
+        fail("this is a bug", "rank {} sent {} bytes, rank {} waits for {}", receive.peer,
+             queue.front().size(), rank_, receive.bytes.size());
       std::ranges::copy(queue.front(), receive.bytes.begin());
       queue.pop_front();
     }

@@ -7,8 +7,8 @@
 
 namespace mdsm::distributed {
 
-// Calls body(communicator) on `size` threads at once and waits for all. A rank whose body throws gives up, as a process
-// would. The exception of the first rank that threw is the caller's.
+// Calls body(communicator) on `size` threads at once and waits for all. A rank whose body throws gives up, as
+// a process would. The exception of the first rank that threw is the caller's.
 void run_ranks(int size, const std::function<void(Communicator&)>& body);
 
 }  // namespace mdsm::distributed

@@ -13,7 +13,8 @@ class BowlEnergy : public TrainableEnergy, public GradientProgress {
   std::string name() const override { return network_->name(); }
   // Where the network's engine can: the bowl has no parameters.
   void tell_progress(Told told) override {
-    if (auto* engine = dynamic_cast<GradientProgress*>(network_.get())) engine->tell_progress(std::move(told));
+    if (auto* engine = dynamic_cast<GradientProgress*>(network_.get()))
+      engine->tell_progress(std::move(told));
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "eval/shared_features.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -11,8 +12,9 @@ namespace {
 // Whole groups, but for the last one of the data.
 data::Subset share_of(const data::Dataset& data, int64_t group, const distributed::Communicator& world) {
   const int64_t groups = (data.size() + group - 1) / group;
-  const auto part = distributed::equal_parts(static_cast<size_t>(groups), world.size())[static_cast<size_t>(world.rank())];
-  const int64_t first = static_cast<int64_t>(part.first) * group,
+  const auto part =
+      distributed::equal_parts(static_cast<size_t>(groups), world.size())[static_cast<size_t>(world.rank())];
+  const int64_t first = std::min(data.size(), static_cast<int64_t>(part.first) * group),
                 end = std::min(data.size(), static_cast<int64_t>(part.first + part.count) * group);
   std::vector<uint32_t> indices(static_cast<size_t>(end - first));
   std::iota(indices.begin(), indices.end(), static_cast<uint32_t>(first));
@@ -35,8 +37,8 @@ std::vector<float> gathered(distributed::Communicator& world, const std::vector<
 
 }  // namespace
 
-FeatureSet shared_features(distributed::Communicator& world, FeatureNetwork& network, const data::Dataset& data,
-                           const FeatureNetwork::Done& done) {
+FeatureSet shared_features(distributed::Communicator& world, FeatureNetwork& network,
+                           const data::Dataset& data, const FeatureNetwork::Done& done) {
   if (world.alone()) return network.extract(data, done);
   const data::Subset own = share_of(data, network.group(), world);
   FeatureSet set;

@@ -6,9 +6,9 @@
 
 namespace mdsm::eval {
 
-// On rank 0 the bits of network.extract(data) alone: images go through the network in the same groups. Nothing on other
-// ranks.
-FeatureSet shared_features(distributed::Communicator& world, FeatureNetwork& network, const data::Dataset& data,
-                           const FeatureNetwork::Done& done);
+// On rank 0 the bits of network.extract(data) alone: images go through the network in the same groups.
+// Nothing on other ranks.
+FeatureSet shared_features(distributed::Communicator& world, FeatureNetwork& network,
+                           const data::Dataset& data, const FeatureNetwork::Done& done);
 
 }  // namespace mdsm::eval

@@ -165,9 +165,8 @@ void write_safetensors(const fs::path& path, const std::vector<NamedTensor>& ten
 std::string safetensors_bytes(const std::vector<NamedTensor>& tensors,
                               const std::map<std::string, std::string>& metadata) {
   std::string all;
-  put_file(tensors, metadata, StoredType::float32, "", [&](const void* bytes, size_t count) {
-    all.append(static_cast<const char*>(bytes), count);
-  });
+  put_file(tensors, metadata, StoredType::float32, "",
+           [&](const void* bytes, size_t count) { all.append(static_cast<const char*>(bytes), count); });
   return all;
 }
 

@@ -177,7 +177,8 @@ void copy_sample(const Place& place, SampleSet& to) {
 }  // namespace
 
 std::string to_bytes(const SampleSet& set) {
-  return as_part(set, [](const auto& tensors, const auto& lists) { return io::safetensors_bytes(tensors, lists); });
+  return as_part(
+      set, [](const auto& tensors, const auto& lists) { return io::safetensors_bytes(tensors, lists); });
 }
 
 SampleSet sample_set(const std::string& bytes) {
@@ -287,7 +288,8 @@ void SampleStore::read_parts() {
   std::ranges::sort(files);
   // A kill between writing the whole and removing the parts leaves samples in both; they are equal.
   for (const fs::path& file : files)
-    keep(file.extension() == ".json" ? load_whole(fs::path(file).replace_extension()) : load_part(io::SafetensorsFile(file)));
+    keep(file.extension() == ".json" ? load_whole(fs::path(file).replace_extension())
+                                     : load_part(io::SafetensorsFile(file)));
   next_part_ = files.size();
   while (fs::exists(part(next_part_), error)) ++next_part_;
   parts_read_ = true;

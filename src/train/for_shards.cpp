@@ -1,5 +1,5 @@
-// The gradient of a batch from those of its shards, on this process and all others. What the engine has finished of the last
-// shard's gradient is sent while it computes the rest.
+// The gradient of a batch from those of its shards, on this process and all others. What the engine has
+// finished of the last shard's gradient is sent while it computes the rest.
 #include "core/error.h"
 #include "engine/gradient_progress.h"
 #include "train/objective.h"
@@ -27,7 +27,8 @@ class LastShard {
       body(shard);
     } catch (const std::exception& error) {
       if (engine) engine->tell_progress({});
-      run_.world.abort(error.what());  // the other ranks wait for what will not come, and this one's thread for them
+      run_.world.abort(
+          error.what());  // the other ranks wait for what will not come, and this one's thread for them
       throw;
     }
     if (engine) engine->tell_progress({});

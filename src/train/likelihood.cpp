@@ -161,8 +161,7 @@ bool LikelihoodObjective::add_energy_gradient(const TrainingContext& run, ImageR
 
 void LikelihoodObjective::gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool,
                                    StepResult& result) {
-  add_training_noise(clean, levels_, static_cast<uint64_t>(run.options.seed), step, noisy_,
-                     run.own_images());
+  add_training_noise(clean, levels_, static_cast<uint64_t>(run.options.seed), step, noisy_, run.own_images());
   run.observer.on_batch(step, clean, noisy_, levels_);
   result.loss = kNan;
   start_samples(run.options, step);

@@ -36,8 +36,8 @@ std::vector<float> noise_levels(const NoiseOptions& options, int64_t batch);
 // l(sigma_i) / batch: what TrainableEnergy::objective_gradient takes as weights for the mean over the batch.
 std::vector<float> objective_weights(std::span<const float> levels, double weight_power);
 
-// noisy_i = clean_i + sigma_i n_i for all images of the batch or some, with n_i from the stream of sample number
-// step * batch + i.
+// noisy_i = clean_i + sigma_i n_i for all images of the batch or some, with n_i from the stream of sample
+// number step * batch + i.
 void add_training_noise(ConstTensorView clean, std::span<const float> levels, uint64_t seed, int64_t step,
                         TensorView noisy, std::optional<ImageRange> only = {});
 

@@ -29,8 +29,9 @@
 
 namespace mdsm::train {
 
-// What a run gives its objective to work with. Each of several processes has some shards of the batch; the gradient that
-// for_shards() leaves is that of all, and gather() makes known what was found for single images.
+// What a run gives its objective to work with. Each of several processes has some shards of the batch; the
+// gradient that for_shards() leaves is that of all, and gather() makes known what was found for single
+// images.
 struct TrainingContext {
   engine::TrainableEnergy& engine;
   const TrainOptions& options;
@@ -64,8 +65,8 @@ class Objective {
   virtual size_t memory(const network::Spec&) const { return 0; }
 
   // -- training --
-  // Whether gradient() looks at images of other processes' shards, too. One that knows nothing of shards does: then every
-  // process computes the whole batch.
+  // Whether gradient() looks at images of other processes' shards, too. One that knows nothing of shards
+  // does: then every process computes the whole batch.
   virtual bool needs_whole_batch() const { return true; }
   // Before the first step: makes what was not loaded.
   virtual void begin(const TrainingContext&) {}
@@ -104,7 +105,8 @@ class Objective {
   std::string name_;
 };
 
-// Calls body(first, count) for pieces of a shard that are in memory at a time, or of all shards of this process.
+// Calls body(first, count) for pieces of a shard that are in memory at a time, or of all shards of this
+// process.
 template <class Body>
 void for_micro_batches(const TrainOptions& options, ImageRange shard, const Body& body) {
   for (int64_t first = shard.first; first < shard.end(); first += options.micro())
@@ -117,8 +119,9 @@ void for_micro_batches(const TrainingContext& run, const Body& body) {
     for_micro_batches(run.options, shard_of(run.options.batch, run.options.shards, k), body);
 }
 
-// Calls body(shard) for each of this process, which adds the gradient of the shard's images to the engine's; afterwards
-// that holds the sum of all shards of all processes. An objective that computes a batch in one go is one shard, whatever the option says.
+// Calls body(shard) for each of this process, which adds the gradient of the shard's images to the engine's;
+// afterwards that holds the sum of all shards of all processes. An objective that computes a batch in one go
+// is one shard, whatever the option says.
 void for_shards(const TrainingContext& run, const std::function<void(ImageRange)>& body);
 
 // "sampling" of densities that were learned at one temperature, T = 1, and by the paper's annealing: hot

@@ -72,7 +72,8 @@ void RankSum::work() {
       error = std::current_exception();
     }
     std::unique_lock lock(mutex_);
-    if (error) changed_.wait(lock, [this] { return last_sent_ || stop_; });  // the caller learns it at the end
+    if (error)
+      changed_.wait(lock, [this] { return last_sent_ || stop_; });  // the caller learns it at the end
     queue_.clear();
     error_ = error;
     working_ = false;

@@ -1,10 +1,10 @@
-// The sum of a gradient over processes, in the tree of shards.h, whose lower part each of them has computed: every rank
-// gets one slice of all subtrees, adds it up in the order of the tree, and hands the result to the others. For ranks
-// that have one subtree each (2, 4, 8, ... of them) this is as much traffic as a ring's: every value goes out and comes
-// back once. A rank with k subtrees sends k times as much on the way out.
+// The sum of a gradient over processes, in the tree of shards.h, whose lower part each of them has computed:
+// every rank gets one slice of all subtrees, adds it up in the order of the tree, and hands the result to the
+// others. For ranks that have one subtree each (2, 4, 8, ... of them) this is as much traffic as a ring's:
+// every value goes out and comes back once. A rank with k subtrees sends k times as much on the way out.
 //
-// A vector goes in pieces (buckets), in the same order on all ranks. A thread takes care of them while the caller computes
-// the next one.
+// A vector goes in pieces (buckets), in the same order on all ranks. A thread takes care of them while the
+// caller computes the next one.
 #pragma once
 
 #include <condition_variable>
@@ -26,21 +26,22 @@ class RankSum {
   RankSum(const RankSum&) = delete;
   RankSum& operator=(const RankSum&) = delete;
 
-  // Before the first piece: `own` has its nodes, if not yet all values. result: as long as the vectors. Until finish()
-  // nobody else talks to the other ranks.
+  // Before the first piece: `own` has its nodes, if not yet all values. result: as long as the vectors. Until
+  // finish() nobody else talks to the other ranks.
   void begin(const TreeSum& own, std::span<float> result);
   // The values of this piece are there; they and the memory of `own` stay until finish().
   void send(distributed::Part bucket);
   // Waits for all pieces; afterwards all ranks have the same bits.
   void finish();
 
-  int64_t calls_of_last_shard = -1;  // of the engine; -1: not known yet (for_shards)
+  int64_t calls_of_last_shard = -1;          // of the engine; -1: not known yet (for_shards)
   double waited() const { return waited_; }  // seconds in finish(), all together
 
  private:
   struct Bucket {
-    std::vector<distributed::Part> slices;     // one for each rank
-    std::vector<std::vector<float>> received;  // this rank's slice of the others' subtrees, in the tree's order
+    std::vector<distributed::Part> slices;  // one for each rank
+    std::vector<std::vector<float>>
+        received;  // this rank's slice of the others' subtrees, in the tree's order
     std::unique_ptr<distributed::Exchange> out, back;
   };
   void work();

@@ -52,7 +52,7 @@ void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats)
   stats.flush();
   if (head.step > 0)
     write_file(in.folder->plot(), loss_plot(in.folder->stats(), in.folder->path().filename().string(),
-                                           in.objective.loss_panel(in.options)));
+                                            in.objective.loss_panel(in.options)));
   save_model_file(in, head, engine::StateVector::weights, in.folder->weights());
   save_model_file(in, head, engine::StateVector::ema, in.folder->ema());
   keep_state(in.folder->state(), in.folder->earlier_state());
@@ -249,7 +249,8 @@ int64_t train(const SessionInput& in, const StateHead& start, int64_t stop_after
   if (in.folder && !in.world.alone() && head.step > start.step) {
     const auto steps = static_cast<double>(head.step - start.step);
     log_info("a step took {:.4g} s, {:.4g} of it waiting for gradients of other processes; {:.0f} bytes sent",
-             seconds_since(begin) / steps, trainer.waited() / steps, static_cast<double>(in.world.bytes_sent()) / steps);
+             seconds_since(begin) / steps, trainer.waited() / steps,
+             static_cast<double>(in.world.bytes_sent()) / steps);
   }
   in.world.barrier();  // nobody is done before the last checkpoint is on the disk
   return head.step;

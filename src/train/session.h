@@ -1,6 +1,6 @@
 // A training run in its folder: the loop over training steps with statistics, previews and checkpoints at
-// their intervals, stopping when asked, and the same again from the last checkpoint. Of several processes, rank 0 has the
-// folder and all files; the others take the same steps and have the state from it.
+// their intervals, stopping when asked, and the same again from the last checkpoint. Of several processes,
+// rank 0 has the folder and all files; the others take the same steps and have the state from it.
 #pragma once
 
 #include <atomic>

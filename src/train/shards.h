@@ -1,8 +1,8 @@
 // A batch as a fixed number of shards, a power of two. Each has a gradient of its own, and these are added in
 // a fixed binary tree, ((g0 + g1) + (g2 + g3)), as are the sums of a loss: the number of shards, recorded in
 // the run, decides the bits, and neither threads nor who computes which shard do. A process that has one of
-// 2, 4, ... equal parts of the shards computes one subtree, other parts are a few of them; rank_sum.h adds up the
-// rest of the tree.
+// 2, 4, ... equal parts of the shards computes one subtree, other parts are a few of them; rank_sum.h adds up
+// the rest of the tree.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,8 @@ void check_shards(int64_t shards, int64_t batch);
 
 // The images of a shard: equal shares, as far as that goes.
 ImageRange shard_of(int64_t batch, int64_t shards, int64_t shard);
-// The shards of one process among `processes`, at most as many as there are shards: equal shares, as far as that goes.
+// The shards of one process among `processes`, at most as many as there are shards: equal shares, as far as
+// that goes.
 ImageRange shards_of_process(int64_t shards, int64_t processes, int64_t process);
 
 // The largest subtrees that a range of leaves is made of, in order.
@@ -41,7 +42,9 @@ class TreeSum {
   std::span<float> next(size_t count);  // room for the next leaf, or for the sum of a whole subtree
   void add(int64_t leaves = 1);         // it is filled in
   std::span<float> sum();               // of all leaves, which were a power of two
-  std::span<const Node> nodes() const { return {nodes_.data(), used_}; }  // what there is: subtrees of the leaves
+  std::span<const Node> nodes() const {
+    return {nodes_.data(), used_};
+  }  // what there is: subtrees of the leaves
 
   // add() in two: first its place in the tree, then, whenever some of its values are filled in, these.
   void place(int64_t leaves = 1);

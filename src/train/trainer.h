@@ -22,7 +22,7 @@ class Trainer {
           Objective& objective, bool flip, int64_t first_step, TrainObserver& observer,
           distributed::Communicator& world = distributed::alone());
 
-  int64_t step() const { return step_; }  // steps done
+  int64_t step() const { return step_; }                // steps done
   double waited() const { return rank_sum_.waited(); }  // seconds for other processes
 
   Trainer(const Trainer&) = delete;

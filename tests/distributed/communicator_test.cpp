@@ -60,7 +60,9 @@ TEST_P(Ranks, GatherBringsEveryPartToAll) {
 }
 
 TEST_P(Ranks, GatherTextsOfAnyLength) {
-  const auto text = [](int rank) { return std::string(static_cast<size_t>(rank) * 7, static_cast<char>('a' + rank)); };
+  const auto text = [](int rank) {
+    return std::string(static_cast<size_t>(rank) * 7, static_cast<char>('a' + rank));
+  };
   run_ranks(GetParam(), [&](Communicator& world) {
     const auto all = world.gather(text(world.rank())), first = world.gather_first(text(world.rank()));
     ASSERT_EQ(all.size(), static_cast<size_t>(world.size()));

@@ -1,13 +1,11 @@
 """A worker that is killed, stopped, or fails ends all others within seconds, with a line that names it."""
 import os
-import random
 import signal
-import sys
 import tempfile
 import time
 
-from ranks import finish, run_alone, run_ranks, skip_without_module, start_ranks, wait_for
-from run_tools import content, the_run, tiny_options, write_images
+from ranks import finish, run_ranks, skip_without_module, start_ranks, wait_for, wait_for_lines
+from run_tools import the_run, tiny_options, write_images
 
 SIZE = 3
 SECONDS = 30  # for all to end, on a machine that does other things as well; alone it is a few
@@ -19,8 +17,7 @@ def options(folder, name, steps):
 
 def running(folder, name, **more):
     processes = start_ranks(SIZE, options(folder, name, 1000000), **more)
-    wait_for(lambda: (run := the_run(os.path.join(folder, name))) and os.path.exists(os.path.join(run, "stats.jsonl")), 60,
-             "the first line of statistics")
+    wait_for_lines(os.path.join(folder, name), 2)
     return processes
 
 

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from hosts import Hosts
-from ranks import ENVIRONMENT, MDSM, SKIPPED, finish, run_alone, skip_without_module, torchrun, wait_for
+from ranks import ENVIRONMENT, MDSM, SKIPPED, finish, run_alone, skip_without_module, torchrun, wait_for_lines
 from run_tools import content, curve, the_run, tiny_options, write_images
 
 def options(folder, name, steps=30):
@@ -32,7 +32,7 @@ def check_cut(folder, hosts, name):
     """The last host loses its link in the middle of a run."""
     last = len(hosts.names) - 1
     processes = hosts.start(options(folder, name, 1000000), MDSM_PEER_TIMEOUT=3)
-    wait_for(lambda: (run := the_run(os.path.join(folder, name))) and os.path.exists(os.path.join(run, "stats.jsonl")), 60, "a line")
+    wait_for_lines(os.path.join(folder, name), 2)
     begin = time.time()
     hosts.link(last, "down")
     found = finish(processes, 60)

@@ -81,7 +81,8 @@ TEST(Launcher, Srun) {
   EXPECT_EQ(launch(variables).size, 8);
   EXPECT_EQ(launch(variables).host, "node003");
   EXPECT_EQ(launch(variables).port, 23456);
-  for (const auto& [list, first] : Variables{{"a,b", "a"}, {"alone", "alone"}, {"n[7,9]", "n7"}, {"m[12]", "m12"}}) {
+  for (const auto& [list, first] :
+       Variables{{"a,b", "a"}, {"alone", "alone"}, {"n[7,9]", "n7"}, {"m[12]", "m12"}}) {
     variables["SLURM_STEP_NODELIST"] = list;
     EXPECT_EQ(launch(variables).host, first);
   }
@@ -97,8 +98,10 @@ TEST(Launcher, RefusesWhatMakesNoSense) {
   };
   for (const char* value : {"2", "-1", "x", "1x", "99999999999"})
     EXPECT_NE(with("RANK", value).find(fmt::format("RANK='{}'", value)), std::string::npos);
-  for (const char* value : {"0", "many"}) EXPECT_NE(with("WORLD_SIZE", value).find("WORLD_SIZE"), std::string::npos);
-  for (const char* value : {"0", "65536", "http"}) EXPECT_NE(with("MASTER_PORT", value).find("MASTER_PORT"), std::string::npos);
+  for (const char* value : {"0", "many"})
+    EXPECT_NE(with("WORLD_SIZE", value).find("WORLD_SIZE"), std::string::npos);
+  for (const char* value : {"0", "65536", "http"})
+    EXPECT_NE(with("MASTER_PORT", value).find("MASTER_PORT"), std::string::npos);
   EXPECT_NE(with("MASTER_ADDR", "").find("MASTER_ADDR"), std::string::npos);
   EXPECT_NE(with("MDSM_PEER_TIMEOUT", "soon").find("MDSM_PEER_TIMEOUT"), std::string::npos);
   EXPECT_NE(refused({{"RANK", "1"}}).find("WORLD_SIZE is not set"), std::string::npos);

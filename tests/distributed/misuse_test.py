@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 
 from ranks import ENVIRONMENT, MDSM, finish, free_port, skip_without_module, start, start_ranks, variables

@@ -2,9 +2,7 @@
 the path of the program."""
 import glob
 import os
-import random
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -112,3 +110,16 @@ def wait_for(condition, seconds=60, what="it"):
             return value
         time.sleep(0.02)
     raise AssertionError(f"{what} did not come within {seconds} s")
+
+
+def lines_of_statistics(outdir):
+    """Whole ones, of the only run there."""
+    found = glob.glob(os.path.join(outdir, "*", "stats.jsonl"))
+    if not found:
+        return 0
+    with open(found[0]) as file:
+        return file.read().count("\n")
+
+
+def wait_for_lines(outdir, count):
+    wait_for(lambda: lines_of_statistics(outdir) >= count, 60, f"line {count} of the statistics")

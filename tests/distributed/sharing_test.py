@@ -1,7 +1,6 @@
 """Samples, measures and denoised pictures of several processes are those of one, bit for bit."""
 import json
 import os
-import sys
 import tempfile
 
 from ranks import finish, run_alone, run_ranks, skip_without_module, start_ranks
@@ -48,7 +47,7 @@ def check_samples(folder):
     check_same(whole, later, "samples gone on with by 3 processes")
     # A rank that was asked for something else.
     found = finish(start_ranks(2, sample(os.path.join(folder, "no"), *more), own={1: sample("x", "--seeds", "0-3")}))
-    assert all(code == 2 and "rank 1 has another seeds" in err for code, _, err in found), found
+    assert all(code == 2 and "rank 1 has another list of seeds" in err for code, _, err in found), found
     assert not os.path.exists(os.path.join(folder, "no"))
     return one
 

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-from ranks import ENVIRONMENT, MDSM, SKIPPED, free_port, run_alone, run_ranks, skip_without_module, torchrun, wait_for, workers_of
+from ranks import (ENVIRONMENT, MDSM, free_port, lines_of_statistics, run_alone, run_ranks, skip_without_module, torchrun,
+                   wait_for, workers_of)
 from run_tools import content, curve, the_run, tiny_options, write_images
 
 STEPS = 50
@@ -52,14 +53,6 @@ def check_reorder(folder):
     assert abs(lines[0] / lines[1] - 1) < 1e-3, lines
 
 
-def steps_done(folder):
-    run = the_run(folder)
-    try:
-        return len(curve(run)) if run else 0
-    except (OSError, ValueError):
-        return 0
-
-
 def under_torchrun(folder, name, seed, kill):
     """Kills a random rank somewhere in the middle; torchrun starts all of them again."""
     draw = random.Random(seed)
@@ -70,7 +63,7 @@ def under_torchrun(folder, name, seed, kill):
     killed = None
     if kill:
         after = draw.randrange(1, STEPS // 3 - 3)
-        wait_for(lambda: steps_done(out) >= after or agent.poll() is not None, 120, f"line {after} of the statistics")
+        wait_for(lambda: lines_of_statistics(out) >= after or agent.poll() is not None, 120, f"line {after} of the statistics")
         rank = draw.randrange(2)
         process = workers_of(agent.pid).get(rank)
         if process:

@@ -1,5 +1,5 @@
-// Training by several ranks, as threads: the sum over ranks in the tree of shards, and whole runs with the same bits for any
-// number of ranks, also when one number of them goes on with what another began.
+// Training by several ranks, as threads: the sum over ranks in the tree of shards, and whole runs with the
+// same bits for any number of ranks, also when one number of them goes on with what another began.
 #include "train/rank_sum.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,8 @@ TEST(RankSum, HasTheBitsOfOneProcess) {
           add_leaves(own, leaves, shards_of_process(shards, size, world.rank()));
           std::vector<float> result(kCount);
           sum.begin(own, result);
-          for (const auto& [first, count] : {std::pair<size_t, size_t>{501, kCount - 501}, {500, 1}, {0, 500}})
+          for (const auto& [first, count] :
+               {std::pair<size_t, size_t>{501, kCount - 501}, {500, 1}, {0, 500}})
             sum.send({first, count});
           sum.finish();
           EXPECT_EQ(result, expected) << shards << " shards, " << size << " ranks";
@@ -168,7 +169,7 @@ TEST_P(Objectives, GoOnWithAnotherNumberOfRanks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Objectives, testing::Values("mdsm", "learned", "importance", "single", "ml"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& one) { return one.param; });
 
 TEST(Ranks, MoreThanShardsAreRefused) {
   TrainOptions options = options_of_8_shards();
@@ -177,7 +178,8 @@ TEST(Ranks, MoreThanShardsAreRefused) {
     Runs(options, {}).train(4);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("4 processes cannot share a batch of 2 shards"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("4 processes cannot share a batch of 2 shards"),
+              std::string::npos);
   }
 }
 

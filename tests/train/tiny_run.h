@@ -83,8 +83,8 @@ class TinyRun {
         engine_(engine::make_native_engine(
             network::Parameters::initialised(spec_, static_cast<uint64_t>(options_.seed)))),
         preview_(data_, spec_, {}, 0, {}),
-        input_{folder, *engine_, data_,  preview_, options_, *objective_, false, "blobs",
-               "hash", "",      "float32", world},
+        input_{folder, *engine_, data_,  preview_, options_,  *objective_,
+               false,  "blobs",  "hash", "",       "float32", world},
         start_((set_thread_count(1), resume_state(input_))) {}  // tiny layers: threads only wait
 
   int64_t train(int64_t stop_after, TrainObserver& observer) {

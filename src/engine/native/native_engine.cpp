@@ -133,13 +133,13 @@ class NativeEngine : public TrainableEnergy, public GradientProgress {
   void energy_gradient_impl(ConstTensorView x, std::span<const float> weight,
                             std::span<float> energy) override {
     make_training_vectors();
-    for_pieces(
-        x.shape.n, piece_of(energy_piece_, Mode::parameters, x.shape.n), [&](int64_t first, int64_t count) {
-          plan(Mode::parameters, count)
-              .energy_gradient(packed_, arena_.data(), x.images(first, count).data,
-                               weight.subspan(first, count), energy.subspan(first, count), gradient_.span(),
-                               told_after(first + count, x.shape.n));
-        });
+    for_pieces(x.shape.n, piece_of(energy_piece_, Mode::parameters, x.shape.n),
+               [&](int64_t first, int64_t count) {
+                 plan(Mode::parameters, count)
+                     .energy_gradient(packed_, arena_.data(), x.images(first, count).data,
+                                      weight.subspan(first, count), energy.subspan(first, count),
+                                      gradient_.span(), told_after(first + count, x.shape.n));
+               });
   }
 
   void set_window_impl(const Window& window) override { network_.window = window; }

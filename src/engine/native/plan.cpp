@@ -98,8 +98,8 @@ void Plan::objective(NetworkWeights& weights, float* arena, const float* clean, 
 }
 
 void Plan::energy_gradient(NetworkWeights& weights, float* arena, const float* x,
-                           std::span<const float> weight, std::span<float> energy,
-                           std::span<float> gradient, const GradientProgress::Told& told) {
+                           std::span<const float> weight, std::span<float> energy, std::span<float> gradient,
+                           const GradientProgress::Told& told) {
   run({.weights = weights,
        .arena = arena,
        .x = x,
@@ -111,7 +111,8 @@ void Plan::energy_gradient(NetworkWeights& weights, float* arena, const float* x
 
 void Plan::run(Call call) {
   const bool tells = call.told && *call.told;
-  const std::vector<size_t> ends = tells ? open_ends(call.weights, call.gradient.size()) : std::vector<size_t>();
+  const std::vector<size_t> ends =
+      tells ? open_ends(call.weights, call.gradient.size()) : std::vector<size_t>();
   size_t told = call.gradient.size();
   for (size_t k = 0; k < program_.instructions().size(); ++k) {
     const Instruction& one = program_.instructions()[k];
@@ -122,7 +123,9 @@ void Plan::run(Call call) {
 
 // For every instruction, where the part of the gradient ends that those after it still add to.
 std::vector<size_t> Plan::open_ends(const NetworkWeights& weights, size_t parameters) const {
-  const auto end = [](const network::ParameterInfo& info) { return static_cast<size_t>(info.offset + info.count); };
+  const auto end = [](const network::ParameterInfo& info) {
+    return static_cast<size_t>(info.offset + info.count);
+  };
   std::vector<size_t> ends(program_.instructions().size());
   for (size_t k = ends.size(), open = 0; k-- > 0;) {
     ends[k] = open;

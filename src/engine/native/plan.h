@@ -52,7 +52,8 @@ class Plan {
                  std::span<float> gradient, const GradientProgress::Told& told = {});
   // Adds d/dtheta sum_n weight_n E(x_n) to the flat gradient.
   void energy_gradient(NetworkWeights& weights, float* arena, const float* x, std::span<const float> weight,
-                       std::span<float> energy, std::span<float> gradient, const GradientProgress::Told& told = {});
+                       std::span<float> energy, std::span<float> gradient,
+                       const GradientProgress::Told& told = {});
 
  private:
   // What one call is given.

@@ -66,6 +66,12 @@ Module open_module() {
           symbol<JoinProcesses>(handle, "mdsm_join_processes", path)};
 }
 
+// LibTorch logs what it then throws; a lost connection is to be one line of ours.
+void keep_log_quiet() {
+  ::setenv("GLOG_minloglevel", "3", 0);
+  ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
+}
+
 // Opened at the first call; a failed attempt throws and is tried again next time.
 const Module& torch_module() {
   static const Module module = open_module();
@@ -88,6 +94,7 @@ std::unique_ptr<distributed::Communicator> join_processes(const distributed::Lau
   if (!torch_module_present() && !std::getenv("MDSM_TORCH_MODULE"))
     fail("install libtorch-dev and libgloo-dev and build with -DMDSM_TORCH=ON, or start one process",
          "{} processes cannot work together: {} is not there", launch.size, kTorchModuleFile);
+  keep_log_quiet();
   return std::unique_ptr<distributed::Communicator>(torch_module().join(launch, version));
 }
 

@@ -1,5 +1,5 @@
-// Ranks that are processes, on LibTorch's c10d: a TCPStore where they meet, Gloo between CPUs. Transfers are c10d's own
-// sends and receives; what is added up, and in what order, is the caller's.
+// Ranks that are processes, on LibTorch's c10d: a TCPStore where they meet, Gloo between CPUs. Transfers are
+// c10d's own sends and receives; what is added up, and in what order, is the caller's.
 #include <gloo/common/error.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -29,7 +29,8 @@ constexpr std::chrono::hours kForever(24 * 365);  // the watch says when waiting
 constexpr const char* kHint = "look at what that rank says itself; a run goes on from its last checkpoint";
 
 at::Tensor tensor_of(std::span<const std::byte> bytes) {
-  return torch::from_blob(const_cast<std::byte*>(bytes.data()), {static_cast<int64_t>(bytes.size())}, torch::kUInt8);
+  return torch::from_blob(const_cast<std::byte*>(bytes.data()), {static_cast<int64_t>(bytes.size())},
+                          torch::kUInt8);
 }
 
 // Transfers that wait, so that the watch can end the waiting.
@@ -165,8 +166,8 @@ class C10dCommunicator : public distributed::Communicator {
 
   void wait_for_readers() { wait_for_count("note_read", size()); }
 
-  // A connection that is closed takes with it what the other side has not read yet, and rank 0 the store: everybody waits
-  // until all have come to the end, and rank 0 until they are gone.
+  // A connection that is closed takes with it what the other side has not read yet, and rank 0 the store:
+  // everybody waits until all have come to the end, and rank 0 until they are gone.
   void leave() noexcept {
     try {
       barrier();

@@ -1,5 +1,5 @@
-// How the processes of a job find each other: a TCPStore where they meet, who is there and of which version, and the
-// connections between all of them.
+// How the processes of a job find each other: a TCPStore where they meet, who is there and of which version,
+// and the connections between all of them.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>

@@ -89,8 +89,9 @@ std::string Watch::look_at_neighbour() {
   const double silent = std::chrono::duration<double>(time - seen_at_).count();
   return silent < launch_.peer_seconds
              ? ""
-             : fmt::format("rank {} has shown no sign of life for {:.0f} s: stopped, or its host cannot be reached", next,
-                           silent);
+             : fmt::format(
+                   "rank {} has shown no sign of life for {:.0f} s: stopped, or its host cannot be reached",
+                   next, silent);
 }
 
 }  // namespace mdsm::engine

@@ -1,6 +1,6 @@
-// Looks after the processes of a job while they compute: every rank leaves a sign of life at the meeting place (a
-// c10d store), looks for that of the next rank, and for a note that somebody has given up. Ranks that wait for
-// each other's data learn from here why it will not come.
+// Looks after the processes of a job while they compute: every rank leaves a sign of life at the meeting
+// place (a c10d store), looks for that of the next rank, and for a note that somebody has given up. Ranks
+// that wait for each other's data learn from here why it will not come.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -23,7 +23,8 @@ std::string sign_of_life(int rank);  // its key
 
 class Watch {
  public:
-  // store: used by nobody else. on_end: called once, from the watching thread, when the job is over for this rank.
+  // store: used by nobody else. on_end: called once, from the watching thread, when the job is over for this
+  // rank.
   Watch(Store store, const distributed::Launch& launch, std::function<void()> on_end);
   ~Watch();
   Watch(const Watch&) = delete;

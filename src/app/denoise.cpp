@@ -1,7 +1,9 @@
 #include "app/denoise.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "app/world.h"
 #include "core/error.h"
 #include "core/random.h"
 
@@ -51,9 +53,11 @@ class Denoising {
   const data::Fitting& fitting(int64_t picture) const { return fittings_[static_cast<size_t>(picture)]; }
   Shape shape(int64_t picture) const { return fitting(picture).shape(); }
   bool compares() const { return options_.add_noise > 0; }
-  Tensor given(int64_t first, int64_t count);
+  Tensor given(int64_t first, int64_t count) const;
+  void remember(int64_t first, int64_t count);
   void add_noise(int64_t picture, std::span<float> image) const;
-  void denoise(int64_t first, int64_t count, const sample::Observer& observer, const json& how);
+  std::string denoise(int64_t first, int64_t count, const sample::Observer& observer);
+  void take(int64_t first, int64_t count, const std::string& found, const json& how);
   FilterComparison compared() const;
   json parameters() const;
   void write_figure(const json& how, const std::optional<FilterComparison>& comparison) const;
@@ -77,23 +81,32 @@ void Denoising::add_noise(int64_t picture, std::span<float> image) const {
 }
 
 // What the network is to denoise.
-Tensor Denoising::given(int64_t first, int64_t count) {
+Tensor Denoising::given(int64_t first, int64_t count) const {
   Tensor images(shape(first).with_n(count));
   for (int64_t k = 0; k < count; ++k) {
     const auto image = images.view().image(k);
     std::ranges::copy(fitting(first + k).fit(work_.read(first + k)), image.begin());
-    const TensorView one = images.view().images(k, 1);
-    if (compares()) {
-      clean_.push_back(copy_of(one));
-      add_noise(first + k, image);
-      noisy_.push_back(copy_of(one));
-    }
-    if (first + k < kMaxInFigure) given_row_.push_back(figure_cell(one));
+    if (compares()) add_noise(first + k, image);
   }
   return images;
 }
 
-void Denoising::denoise(int64_t first, int64_t count, const sample::Observer& observer, const json& how) {
+// What was given, for the figure and the comparison.
+void Denoising::remember(int64_t first, int64_t count) {
+  const Tensor images = given(first, count);
+  for (int64_t k = 0; k < count; ++k) {
+    const ConstTensorView one = images.view().images(k, 1);
+    if (compares()) {
+      Tensor& clean = clean_.emplace_back(one.shape);
+      std::ranges::copy(fitting(first + k).fit(work_.read(first + k)), clean.data());
+      noisy_.push_back(copy_of(one));
+    }
+    if (first + k < kMaxInFigure) given_row_.push_back(figure_cell(one));
+  }
+}
+
+// The denoised images, then the noise that was seen in each, as bytes.
+std::string Denoising::denoise(int64_t first, int64_t count, const sample::Observer& observer) {
   const int64_t steps = options_.denoise.steps;
   int64_t tiles = 0;
   engine_.on_tile([&](int64_t, int64_t total) {
@@ -107,13 +120,25 @@ void Denoising::denoise(int64_t first, int64_t count, const sample::Observer& ob
   restore::Denoised found = restore::denoise_in_place(engine, given(first, count), options_.denoise);
   engine_.on_tile({});
   clamp(found.x);
-  noise_levels_.insert(noise_levels_.end(), found.sigma.begin(), found.sigma.end());
+  const auto bytes = [](const auto& values) {
+    return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
+  };
+  return bytes(found.x.values()) + bytes(std::vector<double>(found.sigma.begin(), found.sigma.end()));
+}
+
+void Denoising::take(int64_t first, int64_t count, const std::string& found, const json& how) {
+  remember(first, count);
+  Tensor x(shape(first).with_n(count));
+  std::memcpy(x.data(), found.data(), x.values().size_bytes());
+  const size_t before = noise_levels_.size();
+  noise_levels_.resize(before + static_cast<size_t>(count));
+  std::memcpy(noise_levels_.data() + before, found.data() + x.values().size_bytes(),
+              static_cast<size_t>(count) * sizeof(double));
   for (int64_t k = 0; k < count; ++k) {
-    const TensorView one = found.x.view().images(k, 1);
+    const TensorView one = x.view().images(k, 1);
     if (compares()) results_.push_back(copy_of(one));
     if (first + k < kMaxInFigure) result_row_.push_back(figure_cell(one));
-    work_.write_result(first + k, 0,
-                       fitting(first + k).put_back(found.x.view().image(k), work_.read(first + k)),
+    work_.write_result(first + k, 0, fitting(first + k).put_back(x.view().image(k), work_.read(first + k)),
                        picture_text(how));
   }
 }
@@ -147,19 +172,22 @@ void Denoising::write_figure(const json& how, const std::optional<FilterComparis
 }
 
 DenoiseResult Denoising::run() {
+  distributed::Communicator& world = *options_.pictures.world;
   const int64_t n = work_.count(), batch = std::min(options_.pictures.use.batch, n);
   for (int64_t i = 0; i < n; ++i)
     fittings_.push_back(work_.fitting(i, work_.read(i).shape, model_.parameters.spec()));
   engine_.at(shape(0), batch_of(shape(0), batch));  // says early what is wrong with it
-  work_.prepare_output(0);
   const json how = parameters();
-  in_batches(
-      "denoising", {n, batch, [&](int64_t i) { return shape(i); }}, "pictures", stop_,
+  check_same(world, {{"pictures", n}, {"batch", batch}, {"model-hash", how.at("model-hash")}});
+  if (world.first()) work_.prepare_output(0);
+  in_shared_batches(
+      world, "denoising", {n, batch, [&](int64_t i) { return shape(i); }}, "pictures", stop_,
       [&](int64_t first, int64_t count, const sample::Observer& observer) {
-        denoise(first, count, observer, how);
-        return true;
+        return denoise(first, count, observer);
       },
+      [&](int64_t first, int64_t count, const std::string& found) { take(first, count, found, how); },
       "tile");
+  if (!world.first()) return {};
   DenoiseResult result{options_.pictures.out, how, {}, noise_levels_, {}};
   for (int64_t i = 0; i < n; ++i) result.pictures.push_back(work_.entry(i, fitting(i)));
   if (compares()) result.comparison = compared();

@@ -5,11 +5,14 @@
 
 #include "app/checkpoint_samples.h"
 #include "app/output.h"
+#include "app/world.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/progress.h"
 #include "core/seeds.h"
+#include "data/fingerprint.h"
 #include "eval/sample_source.h"
+#include "eval/shared_features.h"
 #include "io/npy.h"
 
 namespace mdsm::app {
@@ -55,10 +58,12 @@ std::vector<std::string> Evaluate::feature_files() const {
 
 eval::FeatureSet Evaluate::extract(const data::Dataset& data, const char* what,
                                    const std::string& file_prefix) {
+  check_ranks(data, what);
   Progress progress(what, data.size(), "images");
-  eval::FeatureSet set = network_->extract(data, [&](int64_t done) { progress.update(done); });
+  eval::FeatureSet set =
+      eval::shared_features(*options_.world, *network_, data, [&](int64_t done) { progress.update(done); });
   Progress::clear_line();
-  if (options_.save_features.empty()) return set;
+  if (options_.save_features.empty() || !options_.world->first()) return set;
   const fs::path folder = options_.save_features;
   make_folder(folder);
   io::write_npy(folder / (file_prefix + "-features.npy"), {set.n, set.dimensions}, set.features);
@@ -77,6 +82,7 @@ eval::EvaluationReference Evaluate::reference() {
   result_.reference_n = data->size();
   if (const auto part = data->part()) result_.reference_part = to_string(*part);
   eval::FeatureSet set = extract(*data, "reference", "reference");
+  if (!options_.world->first()) return {};
   eval::FeatureStatistics statistics = eval::statistics_of(set);
   if (!options_.save_statistics.empty()) eval::write_statistics(options_.save_statistics, statistics);
   return {std::move(statistics), std::move(set)};
@@ -90,7 +96,20 @@ void Evaluate::check_sizes(const eval::EvaluationReference& against) const {
   for (const auto& [name, why] : metrics_.obstacles(sizes)) log_info("{} is left out: {}", name, why);
 }
 
+void Evaluate::check_ranks(const data::Dataset& data, const char* what) {
+  if (options_.world->alone()) return;
+  check_same(*options_.world, {{fmt::format("fingerprint of the {}", what), data::fingerprint(data)}});
+}
+
 EvaluateResult Evaluate::run(const SamplerChoice* sampler) {
+  if (!options_.world->alone() && !checkpoints_.empty())
+    fail_usage("start one process, or draw samples of each with mdsm sample",
+               "--checkpoints is for one process");
+  if (!options_.world->first()) {
+    if (options_.statistics.empty()) reference();
+    extract(*samples_, "samples", "");
+    return {};
+  }
   if (!options_.save_features.empty()) check_outputs(options_.save_features, feature_files(), options_.force);
   const int64_t dimensions = probe(*network_, image_);
   const eval::EvaluationReference against = reference();

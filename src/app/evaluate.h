@@ -12,6 +12,7 @@
 #include "app/model_use.h"
 #include "app/sampler_choice.h"
 #include "data/dataset.h"
+#include "distributed/communicator.h"
 #include "eval/metric.h"
 
 namespace mdsm::app {
@@ -28,6 +29,8 @@ struct EvaluateOptions {
   std::string out;  // the JSON; empty: nowhere
   std::string save_statistics, save_features;
   bool force = false;
+  distributed::Communicator* world =
+      &distributed::alone();  // compute features together; rank 0 has the result
 };
 
 struct CheckpointRow {
@@ -61,10 +64,11 @@ class Evaluate {
   Evaluate(const EvaluateOptions& options, const eval::Metrics& metrics, const std::atomic<bool>& stop);
   // For checkpoints: finds them and returns the last one's model, to resolve the sampler with.
   network::Model last_checkpoint();
-  EvaluateResult run(const SamplerChoice* sampler);
+  EvaluateResult run(const SamplerChoice* sampler);  // empty on ranks other than 0
 
  private:
   void open_samples();
+  void check_ranks(const data::Dataset& data, const char* what);
   std::vector<std::string> feature_files() const;
   eval::FeatureSet extract(const data::Dataset& data, const char* what, const std::string& file_prefix);
   eval::EvaluationReference reference();

@@ -108,24 +108,65 @@ engine::EnergyModel& PictureEngine::at(const Shape& image, int64_t largest_batch
   return *engine_;
 }
 
+std::vector<Batch> batches_of(const BatchPlan& plan) {
+  std::vector<Batch> found;
+  for (int64_t first = 0, size = 0; first < plan.total; first += size) {
+    const int64_t most = std::min(batch_of(plan.shape(first), plan.batch), plan.total - first);
+    for (size = 1; size < most && plan.shape(first + size) == plan.shape(first);) ++size;
+    found.push_back({first, size});
+  }
+  return found;
+}
+
+namespace {
+
+[[noreturn]] void fail_stopped(int64_t done, const BatchPlan& plan, const std::string& unit) {
+  fail("what is finished stays; --force starts again", "stopped after {} of {} {}", done, plan.total, unit);
+}
+
+sample::Observer shown(Progress& progress, const Batch& batch, const std::string& part) {
+  return [&progress, batch, &part](const sample::StepReport& report) {
+    progress.update(batch.first + batch.count * report.step / std::max<int64_t>(1, report.steps),
+                    fmt::format("{} {} of {}", part, report.step, report.steps));
+  };
+}
+
+}  // namespace
+
 void in_batches(const std::string& label, const BatchPlan& plan, const std::string& unit,
                 const std::atomic<bool>& stop,
                 const std::function<bool(int64_t, int64_t, const sample::Observer&)>& work,
                 const std::string& part) {
   Progress progress(label, plan.total, unit);
-  const auto fail_stopped = [&](int64_t done) {
-    fail("what is finished stays; --force starts again", "stopped after {} of {} {}", done, plan.total, unit);
-  };
-  for (int64_t first = 0, size = 0; first < plan.total; first += size) {
-    if (stop) fail_stopped(first);
-    const int64_t most = std::min(batch_of(plan.shape(first), plan.batch), plan.total - first);
-    for (size = 1; size < most && plan.shape(first + size) == plan.shape(first);) ++size;
-    const bool finished = work(first, size, [&](const sample::StepReport& report) {
-      progress.update(first + size * report.step / std::max<int64_t>(1, report.steps),
-                      fmt::format("{} {} of {}", part, report.step, report.steps));
-    });
-    progress.update(finished ? first + size : first);
-    if (!finished) fail_stopped(first);
+  for (const Batch& batch : batches_of(plan)) {
+    if (stop) fail_stopped(batch.first, plan, unit);
+    const bool finished = work(batch.first, batch.count, shown(progress, batch, part));
+    progress.update(finished ? batch.first + batch.count : batch.first);
+    if (!finished) fail_stopped(batch.first, plan, unit);
+  }
+}
+
+void in_shared_batches(distributed::Communicator& world, const std::string& label, const BatchPlan& plan,
+                       const std::string& unit, const std::atomic<bool>& stop,
+                       const std::function<std::string(int64_t, int64_t, const sample::Observer&)>& work,
+                       const std::function<void(int64_t, int64_t, const std::string&)>& take,
+                       const std::string& part) {
+  Progress progress(label, plan.total, unit);
+  const std::vector<Batch> batches = batches_of(plan);
+  const auto ranks = static_cast<size_t>(world.size()), rank = static_cast<size_t>(world.rank());
+  for (size_t round = 0; round < batches.size(); round += ranks) {
+    if (world.any(stop)) fail_stopped(batches[round].first, plan, unit);
+    std::string own;
+    if (round + rank < batches.size()) {
+      const Batch& batch = batches[round + rank];
+      own = work(batch.first, batch.count, shown(progress, batch, part));
+    }
+    const std::vector<std::string> found = world.gather_first(own);
+    for (size_t k = 0; k < found.size() && round + k < batches.size(); ++k) {
+      const Batch& batch = batches[round + k];
+      take(batch.first, batch.count, found[k]);
+      progress.update(batch.first + batch.count);
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 #include "core/tensor.h"
 #include "data/fitting.h"
 #include "data/pictures.h"
+#include "distributed/communicator.h"
 #include "sample/sampler.h"
 
 namespace mdsm::app {
@@ -24,6 +25,7 @@ struct PictureOptions {
   std::string out;    // folder for the results
   int64_t scale = 2;  // size of a pixel in figure.png
   bool force = false;
+  distributed::Communicator* world = &distributed::alone();  // share the pictures; rank 0 writes the results
 };
 
 // One picture in a job's result.
@@ -100,6 +102,11 @@ struct BatchPlan {
   std::function<Shape(int64_t)> shape;
 };
 
+struct Batch {
+  int64_t first = 0, count = 0;
+};
+std::vector<Batch> batches_of(const BatchPlan& plan);
+
 // Calls work(first, count, observer) for batches of 0 .. total-1; a sampler that runs in it reports to the
 // observer. It returns false when it was stopped. A stop ends it all with an error that says how far it came;
 // what is finished stays. part: what the reports count.
@@ -107,5 +114,13 @@ void in_batches(const std::string& label, const BatchPlan& plan, const std::stri
                 const std::atomic<bool>& stop,
                 const std::function<bool(int64_t, int64_t, const sample::Observer&)>& work,
                 const std::string& part = "step");
+
+// The same by several processes, a batch for each at a time: work() returns what it has found, as bytes, and
+// rank 0 is given it by take(first, count, bytes), in order.
+void in_shared_batches(distributed::Communicator& world, const std::string& label, const BatchPlan& plan,
+                       const std::string& unit, const std::atomic<bool>& stop,
+                       const std::function<std::string(int64_t, int64_t, const sample::Observer&)>& work,
+                       const std::function<void(int64_t, int64_t, const std::string&)>& take,
+                       const std::string& part = "step");
 
 }  // namespace mdsm::app

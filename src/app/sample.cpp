@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "app/world.h"
 #include "core/error.h"
 #include "core/mean.h"
 #include "core/progress.h"
@@ -36,10 +37,13 @@ class SampleJob {
         sampler_(sampler),
         stop_(stop),
         parameters_(parameters_of(options, model, sampler)),
-        store_(options.out, parameters_, options.resume, options.force),
+        world_(*options.world),
         batch_(batch_of(options, model)),
         model_(options.use.make(model, batch_, image_shape(options, model))),
-        trajectory_(*model_, first_of(options.seeds, kTrajectories)) {}
+        trajectory_(*model_, first_of(options.seeds, kTrajectories)) {
+    check_same(world_, same());
+    if (world_.first()) store_.emplace(options.out, parameters_, options.resume, options.force);
+  }
 
   SampleResult run();
 
@@ -48,7 +52,10 @@ class SampleJob {
   static int64_t batch_of(const SampleOptions& options, const network::Model& model);
   static json parameters_of(const SampleOptions& options, const network::Model& model,
                             const SamplerChoice& sampler);
+  json same() const;
   report::SampleSet draw_batch(std::span<const uint64_t> seeds, int64_t before, Progress& progress);
+  std::vector<uint64_t> todo() const;
+  void keep(report::SampleSet own);
   void draw_all();
   SampleSummary summary_of(const report::SampleSet& set) const;
   void write_pictures(const report::SampleSet& set, const SampleSummary& summary) const;
@@ -57,7 +64,8 @@ class SampleJob {
   const SamplerChoice& sampler_;
   const std::atomic<bool>& stop_;
   json parameters_;
-  report::SampleStore store_;
+  distributed::Communicator& world_;
+  std::optional<report::SampleStore> store_;  // of rank 0
   int64_t batch_;
   std::unique_ptr<engine::EnergyModel> model_;
   report::Trajectory trajectory_;
@@ -83,9 +91,20 @@ Shape SampleJob::image_shape(const SampleOptions& options, const network::Model&
   return model.parameters.at_size(image.h, image.w).spec().input(1);  // says when the network has one size
 }
 
+// Few samples are shared evenly.
 int64_t SampleJob::batch_of(const SampleOptions& options, const network::Model& model) {
-  return app::batch_of(image_shape(options, model),
-                       std::min(options.use.batch, static_cast<int64_t>(options.seeds.size())));
+  const auto seeds = static_cast<int64_t>(options.seeds.size()), ranks = int64_t{options.world->size()};
+  return app::batch_of(image_shape(options, model), std::min(options.use.batch, (seeds + ranks - 1) / ranks));
+}
+
+// What all processes must have in common.
+json SampleJob::same() const {
+  json values = {{"list of seeds", seeds_text(options_.seeds)},
+                 {"number of samples at a time", batch_},
+                 {"choice of --trajectory", options_.trajectory}};
+  for (const auto& [key, value] : parameters_.items())
+    if (key != "model") values[key] = value;  // a path of its own host; the hash counts
+  return values;
 }
 
 // before: samples that this call has drawn already, for the display.
@@ -124,23 +143,47 @@ report::SampleSet SampleJob::draw_batch(std::span<const uint64_t> seeds, int64_t
 }
 
 // The samples whose way is to be shown come first, drawn again if need be.
+std::vector<uint64_t> SampleJob::todo() const {
+  const bool shows = options_.trajectory;
+  std::vector<uint64_t> found, rest = store_->missing(options_.seeds);
+  std::ranges::copy_if(options_.seeds, std::back_inserter(found),
+                       [&](uint64_t seed) { return shows && trajectory_.wants(seed); });
+  std::ranges::copy_if(rest, std::back_inserter(found),
+                       [&](uint64_t seed) { return !shows || !trajectory_.wants(seed); });
+  return found;
+}
+
+// Rank 0 keeps the batches of all ranks; none where one was stopped.
+void SampleJob::keep(report::SampleSet own) {
+  if (world_.alone()) {
+    if (!own.seeds.empty()) store_->add(std::move(own));
+    return;
+  }
+  for (const std::string& bytes : world_.gather_first(own.seeds.empty() ? "" : report::to_bytes(own)))
+    if (!bytes.empty()) store_->add(report::sample_set(bytes));
+}
+
+// In rounds of a batch for every rank. Those whose way is to be shown are rank 0's.
 void SampleJob::draw_all() {
   const std::vector<uint64_t>& seeds = options_.seeds;
-  const bool shows = options_.trajectory;
-  std::vector<uint64_t> todo, rest = store_.missing(seeds);
-  std::ranges::copy_if(seeds, std::back_inserter(todo),
-                       [&](uint64_t seed) { return shows && trajectory_.wants(seed); });
-  std::ranges::copy_if(rest, std::back_inserter(todo),
-                       [&](uint64_t seed) { return !shows || !trajectory_.wants(seed); });
-  if (todo.empty()) return;
-  const auto total = static_cast<int64_t>(todo.size());
+  const std::string list = world_.broadcast(store_ ? seeds_text(todo()) : "");
+  if (list.empty()) return;
+  const std::vector<uint64_t> all = store_ ? todo() : parse_seeds(list, "the seeds of rank 0");
+  const auto total = static_cast<int64_t>(all.size());
+  const int64_t alone = options_.trajectory ? static_cast<int64_t>(std::min(kTrajectories, all.size())) : 0;
   Progress progress("sampling", total, "images");
-  for (int64_t first = 0; first < total; first += batch_) {
-    const auto count = static_cast<size_t>(std::min(batch_, total - first));
-    report::SampleSet set =
-        draw_batch(std::span(todo).subspan(static_cast<size_t>(first), count), first, progress);
-    if (!set.seeds.empty()) store_.add(std::move(set));
-    if (const size_t missing = store_.missing(seeds).size(); stop_ && missing > 0)
+  for (int64_t first = 0, end = 0; first < total; first = end) {
+    const int64_t ranks = first < alone ? 1 : world_.size();
+    end = std::min(first < alone ? alone : total, first + ranks * batch_);
+    const int64_t own = std::min(end, first + world_.rank() * batch_), count = std::min(batch_, end - own);
+    report::SampleSet set;
+    if (count > 0 && world_.rank() < ranks)
+      set = draw_batch(std::span(all).subspan(static_cast<size_t>(own), static_cast<size_t>(count)), first,
+                       progress);
+    keep(std::move(set));
+    if (!world_.any(stop_)) continue;
+    const std::string left = world_.broadcast(store_ ? std::to_string(store_->missing(seeds).size()) : "");
+    if (const size_t missing = std::stoul(left); missing > 0)
       fail("the same call with --resume goes on", "stopped; {} of {} samples are kept in {}",
            seeds.size() - missing, seeds.size(), options_.out);
   }
@@ -202,15 +245,19 @@ void SampleJob::write_pictures(const report::SampleSet& set, const SampleSummary
 SampleResult SampleJob::run() {
   SampleResult result;
   result.out = options_.out;
-  result.drawn = static_cast<int64_t>(store_.missing(options_.seeds).size());
   const auto start = std::chrono::steady_clock::now();
-  store_.begin();
+  if (store_) {
+    result.drawn = static_cast<int64_t>(store_->missing(options_.seeds).size());
+    store_->begin();
+  }
   draw_all();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const report::SampleSet all = store_.all(options_.seeds);
-  result.summary = summary_of(all);
-  store_.finish(all, to_json(result.summary));
-  write_pictures(all, result.summary);
+  if (store_) {
+    const report::SampleSet all = store_->all(options_.seeds);
+    result.summary = summary_of(all);
+    store_->finish(all, to_json(result.summary));
+    write_pictures(all, result.summary);
+  }
   return result;
 }
 

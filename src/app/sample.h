@@ -10,6 +10,7 @@
 
 #include "app/model_use.h"
 #include "app/sampler_choice.h"
+#include "distributed/communicator.h"
 #include "report/energy_fit.h"
 #include "report/sample_store.h"
 #include "sample/diagnostics.h"
@@ -24,6 +25,7 @@ struct SampleOptions {
   int64_t columns = 0;  // of the grid; 0 = as many as rows
   int64_t scale = 2;    // size of a pixel in the pictures
   bool each = false, trajectory = false, resume = false, force = false;
+  distributed::Communicator* world = &distributed::alone();  // share the seeds; rank 0 has the folder
 };
 
 // What the samples of a folder have in common, as samples.json has it.
@@ -47,7 +49,8 @@ struct SampleResult {
   double seconds = 0;
 };
 
-// sampler: resolved for the model. Throws where a stop ended it; what was drawn is kept.
+// sampler: resolved for the model. Throws where a stop ended it; what was drawn is kept. On ranks other than
+// 0 the result is empty.
 SampleResult run_sample(const SampleOptions& options, const network::Model& model,
                         const SamplerChoice& sampler, const std::atomic<bool>& stop);
 nlohmann::json to_json(const SampleResult& result);

@@ -6,12 +6,15 @@
 #include "app/engine_options.h"
 #include "app/training_start.h"
 #include "app/version.h"
+#include "app/world.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/progress.h"
 #include "core/threads.h"
+#include "data/fingerprint.h"
 #include "train/session.h"
 
 namespace mdsm::app {
@@ -89,13 +92,15 @@ Images preview_data(const TrainingOptions& options, const Images& training) {
 void log_start(const TrainingOptions& options, const train::SessionInput& input, int64_t step,
                std::optional<size_t> need) {
   const int64_t end = options.train.schedule.steps;
-  log_info("{}: {}", input.folder.path().string(),
+  log_info("{}: {}", input.folder->path().string(),
            step > 0 ? fmt::format("going on after step {} of {}", step, end)
                     : fmt::format("training {} steps{}", end,
                                   input.init.empty() ? "" : " from the weights of " + input.init));
-  log_info("{}; {} width {}, {} parameters; engine {}, {} threads, {}", input.data.description(),
+  const std::string processes =
+      input.world.alone() ? "" : fmt::format("{} processes of ", input.world.size());
+  log_info("{}; {} width {}, {} parameters; engine {}, {}{} threads, {}", input.data.description(),
            to_string(options.train.network), options.train.width,
-           network::parameter_count(input.engine.spec()), input.engine.name(), thread_count(),
+           network::parameter_count(input.engine.spec()), input.engine.name(), processes, thread_count(),
            need ? "about " + bytes_text(*need) + " of memory" : "memory need unknown");
 }
 
@@ -109,30 +114,67 @@ void log_end(const TrainingResult& result) {
 
 TrainingResult train_in_folder(const TrainingOptions& options, const train::SessionInput& input,
                                std::optional<size_t> need, const std::atomic<bool>& stop) {
-  const train::RunFolder& folder = input.folder;
+  const train::RunFolder& folder = *input.folder;
   const LogFile log(folder.log());
-  const train::StateHead start = train::resume_state(input);
-  TrainingResult result{folder.path(), folder.ema(), start.step, start.step, options.train.schedule.steps};
-  if (result.finished()) {
-    log_info("{}: finished, all {} steps are done; --steps N goes further", folder.path().string(),
-             start.step);
-    return result;
-  }
-  if (!options.resume.empty()) folder.write_options(options.recorded);
-  log_start(options, input, start.step, need);
-  set_quiet(true);
   try {
-    std::optional<Display> display;
-    if (!options.observer) display.emplace(input.objective, input.engine.spec(), result.steps, start.step);
-    result.step =
-        train::train(input, start, options.stop_after, stop, display ? *display : *options.observer);
+    const train::StateHead start = train::resume_state(input);
+    TrainingResult result{folder.path(), folder.ema(), start.step, start.step, options.train.schedule.steps};
+    if (result.finished()) {
+      log_info("{}: finished, all {} steps are done; --steps N goes further", folder.path().string(),
+               start.step);
+      return result;
+    }
+    if (!options.resume.empty()) folder.write_options(options.recorded);
+    if (!options.job.empty()) folder.write_job(options.job);
+    log_start(options, input, start.step, need);
+    set_quiet(true);
+    {
+      std::optional<Display> display;
+      if (!options.observer) display.emplace(input.objective, input.engine.spec(), result.steps, start.step);
+      result.step =
+          train::train(input, start, options.stop_after, stop, display ? *display : *options.observer);
+    }
+    set_quiet(options.quiet);
+    log_end(result);
+    return result;
   } catch (const Error& error) {
+    set_quiet(true);
     log_info("error: {}", error.what());  // for log.txt; the caller tells the user
     throw;
   }
-  set_quiet(options.quiet);
-  log_end(result);
+}
+
+// On ranks other than 0, which write nothing.
+TrainingResult train_along(const TrainingOptions& options, const train::SessionInput& input,
+                           const std::atomic<bool>& stop) {
+  const train::StateHead start = train::resume_state(input);
+  TrainingResult result{{}, {}, start.step, start.step, options.train.schedule.steps};
+  train::TrainObserver silent;
+  if (!result.finished()) result.step = train::train(input, start, options.stop_after, stop, silent);
   return result;
+}
+
+// What must be the same on all ranks for their gradients to belong together; returns the fingerprint of the
+// data.
+std::string check_ranks(const TrainingOptions& options, const data::Dataset& data,
+                        const network::Parameters& weights) {
+  distributed::Communicator& world = *options.world;
+  if (world.alone()) return "";
+  train::shards_of_process(options.train.shards, world.size(), world.rank());  // for what it refuses
+  nlohmann::json same = comparable(options.recorded);
+  check_same(world, same);
+  const std::string hash = data::fingerprint(data);
+  const auto values = weights.values();
+  check_same(world, {{"fingerprint of the data", hash},
+                     {"hash of the first weights", content_hash(values.data(), values.size_bytes())}});
+  return hash;
+}
+
+train::RunFolder open_folder(const TrainingOptions& options) {
+  if (!options.resume.empty()) return train::RunFolder::open(options.resume);
+  const std::string name = train::run_name(options.data.source, to_string(options.train.network),
+                                           options.train.width, options.desc);
+  return train::RunFolder::create(options.outdir, name, options.recorded, version_text());
 }
 
 }  // namespace
@@ -158,23 +200,25 @@ TrainingResult run_training(const TrainingOptions& options, train::Objective& ob
                             const std::atomic<bool>& stop) {
   set_quiet(options.quiet);
   use_threads(options.threads);
-  const std::string name = train::run_name(options.data.source, to_string(options.train.network),
-                                           options.train.width, options.desc);
+  train::run_name(options.data.source, to_string(options.train.network), options.train.width,
+                  options.desc);  // for what it refuses
   const Images data = training_data(options);
   const network::Spec spec = train::make_spec(options.train, data->image_shape());
   const std::optional<size_t> need = memory_need(options, objective, spec);
   check_memory(need, options.train.micro());
   // All that can be refused comes before the folder, so that a refused run leaves nothing behind.
   const auto seed = static_cast<uint64_t>(options.train.seed);
-  const auto engine = engine::make_engine(options.engine, starting_weights(options, spec));
+  const network::Parameters weights = starting_weights(options, spec);
+  engine::EngineOptions place = options.engine;
+  place.device = own_device(*options.world, place.device);
+  const auto engine = engine::make_engine(place, weights);
   const Images shown = preview_data(options, data);
   const train::NoiseOptions usual = train::preset_noise(options.train.preset, options.data.source);
-  train::Preview preview(*shown, spec, objective.preview_noise(usual), seed, options.engine);
-  train::RunFolder folder =
-      options.resume.empty()
-          ? train::RunFolder::create(options.outdir, name, options.recorded, version_text())
-          : train::RunFolder::open(options.resume);
-  const train::SessionInput input{folder,
+  train::Preview preview(*shown, spec, objective.preview_noise(usual), seed, place);
+  const std::string data_hash = check_ranks(options, *data, weights);
+  std::optional<train::RunFolder> folder;
+  if (options.world->first()) folder.emplace(open_folder(options));
+  const train::SessionInput input{folder ? &*folder : nullptr,
                                   *engine,
                                   *data,
                                   preview,
@@ -184,8 +228,10 @@ TrainingResult run_training(const TrainingOptions& options, train::Objective& ob
                                   train::source_name(options.data.source),
                                   options.options_hash,
                                   train::model_name(options.init),
-                                  std::string(to_string(options.engine.precision))};
-  return train_in_folder(options, input, need, stop);
+                                  std::string(to_string(options.engine.precision)),
+                                  *options.world,
+                                  data_hash};
+  return folder ? train_in_folder(options, input, need, stop) : train_along(options, input, stop);
 }
 
 }  // namespace mdsm::app

@@ -11,6 +11,7 @@
 
 #include "core/options.h"
 #include "data/dataset.h"
+#include "distributed/communicator.h"
 #include "engine/registry/registry.h"
 #include "network/parameters.h"
 #include "train/objectives.h"
@@ -30,6 +31,8 @@ struct TrainingOptions {
   std::shared_ptr<const network::Parameters> start;  // its weights; none where they are not needed
   int64_t stop_after = 0;                            // steps of this call; 0 = to the end
   bool quiet = false;
+  distributed::Communicator* world = &distributed::alone();
+  std::string job;  // of a launcher that restarts processes; empty: none
 
   // Images of the caller's in place of data.source, and for previews; they outlive the call.
   const data::Dataset *own_data = nullptr, *own_test = nullptr;
@@ -51,6 +54,8 @@ class TrainingSetup {
   train::Objective& objective() { return objectives_.chosen(); }
 
  private:
+  void find_run_of_job();
+  nlohmann::json recorded() const;
   void take_start(OptionSet& options);
 
   nlohmann::json defaults_;

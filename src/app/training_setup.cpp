@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "data/data_options.h"
+#include "distributed/launcher.h"
 #include "network/model_file.h"
 #include "train/resume_options.h"
 #include "train/run_folder.h"
@@ -51,9 +52,26 @@ void TrainingSetup::declare(OptionSet& options) {
   defaults_ = options.to_json();
 }
 
+// Processes that a launcher has started again go on with the run that it was at; rank 0 looks for it.
+void TrainingSetup::find_run_of_job() {
+  if (job.world->alone()) return;
+  job.job = distributed::read_launch().job;
+  const std::string found =
+      job.world->first() && !job.job.empty() ? train::RunFolder::of_job(job.outdir, job.job).string() : "";
+  job.resume = job.world->broadcast(found);
+}
+
+// Rank 0 alone needs to see the folder.
+nlohmann::json TrainingSetup::recorded() const {
+  const bool reads = job.world->first();
+  return parse_json(
+      job.world->broadcast(reads ? json_text(train::RunFolder::recorded_options(job.resume)) : ""));
+}
+
 // A run that has a checkpoint goes on from that, whatever has become of the model since.
 void TrainingSetup::take_start(OptionSet& options) {
-  if (job.init.empty() || (!job.resume.empty() && train::RunFolder::has_state(job.resume))) return;
+  const bool resumes = job.world->first() && !job.resume.empty() && train::RunFolder::has_state(job.resume);
+  if (job.init.empty() || job.world->any(resumes)) return;
   network::Model model = network::load_model(job.init);
   take_network(options, model.parameters.spec(), job.init);
   job.start = std::make_shared<const network::Parameters>(std::move(model.parameters));
@@ -63,6 +81,7 @@ void TrainingSetup::resolve(OptionSet& options) {
   if (!job.resume.empty() && options.given("init"))
     fail_usage("leave --init out; a run goes on from its own checkpoint",
                "--init and --resume exclude each other");
+  if (job.resume.empty()) find_run_of_job();
   if (job.resume.empty()) {
     train::apply_preset(options, job.train.preset, job.data.source);
     if (job.train.network == network::Network::unet)
@@ -70,8 +89,7 @@ void TrainingSetup::resolve(OptionSet& options) {
     objectives_.resolve(options);
     train::set_default_shards(options, job.train);
   } else {
-    train::apply_recorded(options, objectives_, train::RunFolder::recorded_options(job.resume), defaults_,
-                          job.resume + "/options.json");
+    train::apply_recorded(options, objectives_, recorded(), defaults_, job.resume + "/options.json");
   }
   take_start(options);
   if (job.data.source.empty())

@@ -15,7 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "mdsm-classifier";
-constexpr int64_t kGroup = 16;  // images that go through the network together
 constexpr int64_t kWave = 256;  // groups between two reports of progress
 constexpr int64_t kGrain = 4;   // groups that share the memory of one
 

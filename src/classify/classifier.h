@@ -14,6 +14,8 @@
 
 namespace mdsm::classify {
 
+constexpr int64_t kGroup = 16;  // images that go through the network together
+
 struct Classifier {
   ClassifierSpec spec;
   std::vector<float> weights;

@@ -16,7 +16,6 @@
 namespace mdsm::classify {
 namespace {
 
-constexpr int64_t kGroup = 16;
 constexpr int64_t kWave = 32;  // groups whose gradients are in memory together
 
 std::vector<int> labels_of(const data::Dataset& data) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/options.h"
+#include "distributed/communicator.h"
 
 namespace mdsm::cli {
 
@@ -16,8 +17,13 @@ class Command {
   virtual const char* name() const = 0;
   virtual const char* summary() const = 0;  // one line for `mdsm --help`
   virtual void declare(OptionSet& options) = 0;
+  // Whether several processes can share its work.
+  virtual bool together() const { return false; }
   // Returns the exit code. `options` is the parsed set, for commands that save or layer options.
   virtual int run(OptionSet& options) = 0;
+
+  // The processes that run it, set before run(); this one alone where no launcher started more.
+  distributed::Communicator* world = &distributed::alone();
 };
 
 using MakeCommand = std::unique_ptr<Command> (*)();

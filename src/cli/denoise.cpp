@@ -1,6 +1,7 @@
 // mdsm denoise: removes noise of a level it is not told, in one jump or in several steps.
 #include "app/denoise.h"
 
+#include "app/world.h"
 #include "cli/command.h"
 #include "cli/picture_options.h"
 #include "core/error.h"
@@ -42,11 +43,17 @@ class Denoise : public Command {
         "mdsm denoise --data fashion-mnist --split test --limit 8 --model runs/00000 --add-noise 0.3");
   }
 
+  bool together() const override { return true; }
+
   int run(OptionSet& options) override {
+    denoise_.pictures.world = world;
+    denoise_.pictures.use.engine.device = app::own_device(*world, denoise_.pictures.use.engine.device);
+    app::check_same(*world, app::comparable(options.to_json()));
     if (denoise_.denoise.steps == 1 && options.given("share"))
       fail_usage("use --steps 2 or more with it", "--share has no meaning for one jump");
     const StopFlag stop;
-    show(app::run_denoise(denoise_, stop.flag()), json_);
+    const app::DenoiseResult result = app::run_denoise(denoise_, stop.flag());
+    if (world->first()) show(result, json_);
     return 0;
   }
 

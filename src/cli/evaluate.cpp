@@ -5,6 +5,7 @@
 #include "app/engine_options.h"
 #include "app/output.h"
 #include "app/sample.h"
+#include "app/world.h"
 #include "cli/command.h"
 #include "core/error.h"
 #include "core/stop_flag.h"
@@ -20,6 +21,7 @@ class Evaluate : public Command {
     return "Measure samples against a data set: FID, Inception score, KID, precision, recall";
   }
   void declare(OptionSet& options) override;
+  bool together() const override { return true; }
   int run(OptionSet& options) override;
 
  private:
@@ -121,8 +123,11 @@ void Evaluate::choose_seeds(const OptionSet& options) {
 
 int Evaluate::run(OptionSet& options) {
   check(options);
+  evaluate_.world = world;
+  evaluate_.use.engine.device = app::own_device(*world, evaluate_.use.engine.device);
   app::use_threads(evaluate_.use.threads);
   evaluate_.data.seed = static_cast<uint64_t>(evaluate_.seed);
+  app::check_same(*world, app::comparable(options.to_json()));
   const StopFlag stop;
   app::Evaluate job(evaluate_, metrics_, stop.flag());
   const bool of_run = !evaluate_.checkpoints.empty();
@@ -132,6 +137,7 @@ int Evaluate::run(OptionSet& options) {
     sampler_.resolve(options, last.info);
   }
   const app::EvaluateResult result = job.run(of_run ? &sampler_ : nullptr);
+  if (!world->first()) return 0;
   json_ ? app::print_json(to_json(result)) : print(result, metrics_);
   if (!result.complete)
     fail("see the rows; those that are there are good", "not every checkpoint of {} could be measured",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/version.h"
+#include "app/world.h"
 #include "cli/command.h"
 #include "cli/no_memory.h"
 #include "cli/program.h"
@@ -65,7 +66,10 @@ int run(const std::vector<std::string>& arguments) {
         return 0;
       }
     options.parse(std::span(arguments).subspan(1));
-    return command->run(options);
+    return app::with_world(command->name(), command->together(), [&](distributed::Communicator& world) {
+      command->world = &world;
+      return command->run(options);
+    });
   }
   fail_usage("mdsm --help lists the commands", "unknown command '{}'", arguments[0]);
 }

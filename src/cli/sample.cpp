@@ -1,6 +1,7 @@
 // mdsm sample: draws images from a model.
 #include "app/sample.h"
 
+#include "app/world.h"
 #include "cli/command.h"
 #include "core/error.h"
 #include "core/seeds.h"
@@ -40,7 +41,11 @@ class Sample : public Command {
     options.example("mdsm sample --model model.safetensors --seeds 0-9,42 --each --trajectory");
   }
 
+  bool together() const override { return true; }
+
   int run(OptionSet& options) override {
+    sample_.world = world;
+    sample_.use.engine.device = app::own_device(*world, sample_.use.engine.device);
     if (options.given("seeds") && seeds_.empty()) parse_seeds(seeds_, "--seeds");  // says what is wrong
     if (options.given("size") && sample_.size.empty())
       fail_usage("write it as in 48x40, or leave it out", "--size is empty");
@@ -50,7 +55,7 @@ class Sample : public Command {
     sampler_.resolve(options, model.info);
     const StopFlag stop;
     const app::SampleResult result = app::run_sample(sample_, model, sampler_, stop.flag());
-    json_ ? app::print_json(to_json(result)) : print(result);
+    if (world->first()) json_ ? app::print_json(to_json(result)) : print(result);
     return 0;
   }
 

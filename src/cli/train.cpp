@@ -20,11 +20,16 @@ class Train : public Command {
     setup_.declare(options);
   }
 
+  bool together() const override { return true; }
+
   int run(OptionSet& options) override {
+    setup_.job.world = world;
+    setup_.job.quiet = setup_.job.quiet || !world->first();
     set_quiet(setup_.job.quiet);
     setup_.resolve(options);
     if (setup_.dry_run) {
-      print(app::plan_training(setup_.job, setup_.objective()));
+      const app::TrainingPlan plan = app::plan_training(setup_.job, setup_.objective());
+      if (world->first()) print(plan);
       return 0;
     }
     const StopFlag stop;

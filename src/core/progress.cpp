@@ -10,7 +10,7 @@
 namespace mdsm {
 namespace {
 
-std::atomic<bool> g_line_shown{false};
+std::atomic<bool> g_line_shown{false}, g_left_to_others{false};
 
 std::string bar(double fraction) {
   constexpr int kCells = 24;
@@ -34,7 +34,7 @@ Progress::Progress(std::string label, int64_t total, std::string unit, int64_t f
       first_(first),
       start_(Clock::now()),
       shown_(start_),
-      enabled_(::isatty(STDERR_FILENO) != 0) {}
+      enabled_(::isatty(STDERR_FILENO) != 0 && !g_left_to_others) {}
 
 Progress::~Progress() { clear_line(); }
 
@@ -52,6 +52,8 @@ void Progress::update(int64_t done, const std::string& note) {
   std::fflush(stderr);
   g_line_shown = true;
 }
+
+void Progress::leave_to_others() { g_left_to_others = true; }
 
 void Progress::clear_line() {
   if (!g_line_shown.exchange(false)) return;

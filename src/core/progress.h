@@ -18,6 +18,8 @@ class Progress {
 
   void update(int64_t done, const std::string& note = "");
 
+  // One of several processes shows how far they are; the others make no displays from now on.
+  static void leave_to_others();
   // Removes the line of whichever display is active, so that a log line starts on a clean one.
   static void clear_line();
 

@@ -76,7 +76,8 @@ Tensor Loader::make_batch(int64_t step) {
   const int64_t images = dataset_.size();
   const Shape shape = dataset_.image_shape().with_n(options_.batch);
   Tensor batch(shape);
-  for (int64_t i = 0; i < options_.batch; ++i) {
+  const int64_t end = options_.images < 0 ? options_.batch : options_.first_image + options_.images;
+  for (int64_t i = options_.first_image; i < end; ++i) {
     const int64_t k = step * options_.batch + i;  // place in the endless stream
     if (k / images != epoch_) {
       epoch_ = k / images;

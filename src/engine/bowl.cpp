@@ -1,14 +1,21 @@
 #include "engine/bowl.h"
 
+#include "engine/gradient_progress.h"
+
 namespace mdsm::engine {
 namespace {
 
-class BowlEnergy : public TrainableEnergy {
+class BowlEnergy : public TrainableEnergy, public GradientProgress {
  public:
   explicit BowlEnergy(std::unique_ptr<TrainableEnergy> network)
       : TrainableEnergy(network->spec()), network_(std::move(network)), bowl_(spec().bowl) {}
 
   std::string name() const override { return network_->name(); }
+  // Where the network's engine can: the bowl has no parameters.
+  void tell_progress(Told told) override {
+    if (auto* engine = dynamic_cast<GradientProgress*>(network_.get()))
+      engine->tell_progress(std::move(told));
+  }
 
  private:
   void add_bowl(ConstTensorView x, std::span<float> energy) const {

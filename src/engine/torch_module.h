@@ -1,5 +1,6 @@
 // The border between the program and libmdsm_torch.so, the only part linked with LibTorch. The program opens
-// the module with dlopen when the torch or check engine is asked for and calls these functions by name.
+// the module with dlopen when the torch or check engine or several processes are asked for and calls these
+// functions by name.
 //
 // The module carries its own hidden copy of the few parts it needs, so it works under any
 // host program; state that must not exist twice (the number of threads) is handed over. Error crosses the
@@ -10,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "distributed/communicator.h"
+#include "distributed/launcher.h"
 #include "engine/trainable_energy.h"
 
 namespace mdsm::engine {
@@ -39,6 +42,10 @@ using MakeTorchEngine = TrainableEnergy*(const network::Parameters& parameters, 
 using TorchVersion = std::string();
 // mdsm_load_torch_script: the network of the file (owned by the caller) on a device, as above.
 using LoadTorchScript = TorchScript*(const std::string& path, const std::string& device, int (*threads)());
+// mdsm_join_processes: meets the other processes of a launcher (owned by the caller); `version` is that of
+// the program.
+using JoinProcesses = distributed::Communicator*(const distributed::Launch& launch,
+                                                 const std::string& version);
 }
 
 }  // namespace mdsm::engine

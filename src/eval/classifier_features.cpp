@@ -26,6 +26,8 @@ class ClassifierFeatures : public FeatureNetwork {
     return found;
   }
 
+  int64_t group() const override { return classify::kGroup; }
+
  private:
   std::string name_;
   classify::Classifier classifier_;

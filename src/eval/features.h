@@ -42,6 +42,7 @@ class FeatureNetwork {
   virtual ~FeatureNetwork() = default;
   virtual FeatureSet extract(const data::Dataset& data, const Done& done) = 0;
   virtual FeatureDescription description() const = 0;
+  virtual int64_t group() const = 0;  // images that it computes at a time
 };
 
 std::unique_ptr<FeatureNetwork> classifier_features(const fs::path& classifier);

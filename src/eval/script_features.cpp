@@ -51,6 +51,8 @@ class ScriptFeatures : public FeatureNetwork {
             .more = {{"convention", script_->convention()}, {"device", options_.device}}};
   }
 
+  int64_t group() const override { return options_.batch; }
+
  private:
   void append(const Tensor& image, std::vector<uint8_t>& pixels, Shape& shape) const {
     image::Image bytes = image::to_rgb(image::to_image(image));

@@ -135,27 +135,49 @@ std::string make_header(const std::vector<NamedTensor>& tensors,
   return text;
 }
 
+// Calls put(bytes, count) for the pieces of a file.
+template <class Put>
+void put_file(const std::vector<NamedTensor>& tensors, const std::map<std::string, std::string>& metadata,
+              StoredType type, const fs::path& path, const Put& put) {
+  const std::string header = make_header(tensors, metadata, type);
+  const uint64_t length = header.size();
+  put(&length, sizeof length);
+  put(header.data(), header.size());
+  for (const NamedTensor& tensor : tensors) {
+    if (type == StoredType::float16) {
+      const std::vector<uint16_t> stored = halves(tensor, path);
+      put(stored.data(), stored.size() * sizeof(uint16_t));
+    } else {
+      put(tensor.values.data(), tensor.values.size_bytes());
+    }
+  }
+}
+
 }  // namespace
 
 void write_safetensors(const fs::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata, StoredType type) {
-  const std::string header = make_header(tensors, metadata, type);
-  const uint64_t length = header.size();
   AtomicFile file(path);
-  file.write(&length, sizeof length);
-  file.write(header);
-  for (const NamedTensor& tensor : tensors) {
-    if (type == StoredType::float16) {
-      const std::vector<uint16_t> stored = halves(tensor, path);
-      file.write(stored.data(), stored.size() * sizeof(uint16_t));
-    } else {
-      file.write(tensor.values.data(), tensor.values.size_bytes());
-    }
-  }
+  put_file(tensors, metadata, type, path, [&](const void* bytes, size_t count) { file.write(bytes, count); });
   file.commit();
 }
 
-SafetensorsFile::SafetensorsFile(const fs::path& path) : path_(path), bytes_(read_bytes(path)) {
+std::string safetensors_bytes(const std::vector<NamedTensor>& tensors,
+                              const std::map<std::string, std::string>& metadata) {
+  std::string all;
+  put_file(tensors, metadata, StoredType::float32, "",
+           [&](const void* bytes, size_t count) { all.append(static_cast<const char*>(bytes), count); });
+  return all;
+}
+
+SafetensorsFile::SafetensorsFile(const fs::path& path) : SafetensorsFile(path, read_bytes(path)) {}
+
+SafetensorsFile::SafetensorsFile(const fs::path& name, std::string_view bytes)
+    : SafetensorsFile(name, std::vector(reinterpret_cast<const std::byte*>(bytes.data()),
+                                        reinterpret_cast<const std::byte*>(bytes.data()) + bytes.size())) {}
+
+SafetensorsFile::SafetensorsFile(const fs::path& path, std::vector<std::byte> bytes)
+    : path_(path), bytes_(std::move(bytes)) {
   const std::string where = path.string();
   uint64_t length = 0;
   if (bytes_.size() < sizeof length)

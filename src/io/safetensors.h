@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/files.h"
@@ -23,9 +24,15 @@ void write_safetensors(const fs::path& path, const std::vector<NamedTensor>& ten
                        const std::map<std::string, std::string>& metadata,
                        StoredType type = StoredType::float32);
 
+// What such a file would hold, for another process.
+std::string safetensors_bytes(const std::vector<NamedTensor>& tensors,
+                              const std::map<std::string, std::string>& metadata);
+
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const fs::path& path);
+  // Bytes that came another way than from a file; `name` is for messages.
+  SafetensorsFile(const fs::path& name, std::string_view bytes);
 
   struct Entry {
     std::string name, dtype;
@@ -40,6 +47,8 @@ class SafetensorsFile {
   const fs::path& path() const { return path_; }
 
  private:
+  SafetensorsFile(const fs::path& path, std::vector<std::byte> bytes);
+
   fs::path path_;
   std::vector<std::byte> bytes_;
   size_t data_begin_ = 0;

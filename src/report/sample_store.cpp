@@ -116,17 +116,25 @@ SampleSet load_whole(const fs::path& stem) {
 
 constexpr const char* kLists = "samples";  // the lists of a part, in its metadata
 
-void save_part(const fs::path& path, const SampleSet& set) {
+// Calls write(tensors, metadata) with what a part holds.
+template <class Write>
+auto as_part(const SampleSet& set, const Write& write) {
   const Shape& s = set.x.shape();
   const std::vector<float> traces = both_traces(set);
   std::vector<io::NamedTensor> tensors = {{"x", {s.n, s.c, s.h, s.w}, set.x.values()}};
   if (set.points > 0) tensors.push_back({"x-trace", {2, s.n, set.points}, traces});
   if (set.draw_count > 0) tensors.push_back({"x-draws", {s.n, set.draw_count}, set.draws});
-  io::write_checked_safetensors(path, tensors, {{kLists, json_text(lists_of(set))}});
+  return write(tensors, std::map<std::string, std::string>{{kLists, json_text(lists_of(set))}});
 }
 
-SampleSet load_part(const fs::path& path) {
-  const io::SafetensorsFile file(path);
+void save_part(const fs::path& path, const SampleSet& set) {
+  as_part(set, [&](const auto& tensors, const auto& lists) {
+    io::write_checked_safetensors(path, tensors, lists);
+  });
+}
+
+SampleSet load_part(const io::SafetensorsFile& file) {
+  const fs::path& path = file.path();
   const auto lists = file.metadata().find(kLists);
   if (lists == file.metadata().end()) fail_damaged(path, "no list of its samples");
   if (!io::checksum_is_right(file)) fail_damaged(path, "its checksum is wrong");
@@ -167,6 +175,15 @@ void copy_sample(const Place& place, SampleSet& to) {
 }
 
 }  // namespace
+
+std::string to_bytes(const SampleSet& set) {
+  return as_part(
+      set, [](const auto& tensors, const auto& lists) { return io::safetensors_bytes(tensors, lists); });
+}
+
+SampleSet sample_set(const std::string& bytes) {
+  return load_part(io::SafetensorsFile("samples of another process", std::string_view(bytes)));
+}
 
 SampleSet selected(std::span<const SampleSet> sets, std::span<const uint64_t> seeds) {
   std::unordered_map<uint64_t, Place> places;
@@ -271,7 +288,8 @@ void SampleStore::read_parts() {
   std::ranges::sort(files);
   // A kill between writing the whole and removing the parts leaves samples in both; they are equal.
   for (const fs::path& file : files)
-    keep(file.extension() == ".json" ? load_whole(fs::path(file).replace_extension()) : load_part(file));
+    keep(file.extension() == ".json" ? load_whole(fs::path(file).replace_extension())
+                                     : load_part(io::SafetensorsFile(file)));
   next_part_ = files.size();
   while (fs::exists(part(next_part_), error)) ++next_part_;
   parts_read_ = true;

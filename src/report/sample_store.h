@@ -28,6 +28,10 @@ struct SampleSet {
   std::vector<double> trace_temperature;
 };
 
+// On the way from one process to another.
+std::string to_bytes(const SampleSet& set);
+SampleSet sample_set(const std::string& bytes);
+
 // The samples of the given seeds, in their order, from wherever they lie in `sets`. Throws when one is
 // missing.
 SampleSet selected(std::span<const SampleSet> sets, std::span<const uint64_t> seeds);

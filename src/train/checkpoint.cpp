@@ -58,9 +58,10 @@ StateHead head_from(const JsonObject& values, const fs::path& path) {
 }
 
 // Whatever keeps it from being read is damage of a state.
-io::SafetensorsFile open_state(const fs::path& path) {
+template <class... Bytes>
+io::SafetensorsFile open_state(const fs::path& path, const Bytes&... bytes) {
   try {
-    return io::SafetensorsFile(path);
+    return io::SafetensorsFile(path, bytes...);
   } catch (const Error& error) {
     fail_damaged_state(path, error.message());
   }
@@ -107,7 +108,13 @@ void save_state(const fs::path& path, const engine::TrainableEnergy& engine, con
       {{"mdsm_state", json_text(head_json(head, own.values))}, {"spec", json_text(to_json(engine.spec()))}});
 }
 
-StateFile::StateFile(const fs::path& path, const network::Spec& wanted) : file_(open_state(path)) {
+StateFile::StateFile(const fs::path& path, const network::Spec& spec) : StateFile(open_state(path), spec) {}
+
+StateFile::StateFile(const fs::path& name, const std::string& bytes, const network::Spec& spec)
+    : StateFile(open_state(name, std::string_view(bytes)), spec) {}
+
+StateFile::StateFile(io::SafetensorsFile file, const network::Spec& wanted) : file_(std::move(file)) {
+  const fs::path& path = file_.path();
   const auto object = [&](const char* key) {
     const auto found = file_.metadata().find(key);
     if (found == file_.metadata().end()) fail_damaged_state(path, fmt::format("no {}", key));

@@ -33,11 +33,15 @@ class StateFile {
  public:
   // Reads the file, which must be as it was written. Its network must be this one.
   StateFile(const fs::path& path, const network::Spec& spec);
+  // The same of bytes that were read elsewhere; `name` is for messages.
+  StateFile(const fs::path& name, const std::string& bytes, const network::Spec& spec);
   const StateHead& head() const { return head_; }
   // Puts the vectors into the engine, and what is the objective's into the objective.
   void load(engine::TrainableEnergy& engine, Objective& objective) const;
 
  private:
+  StateFile(io::SafetensorsFile file, const network::Spec& spec);
+
   io::SafetensorsFile file_;
   StateHead head_;
   nlohmann::json of_objective_;

@@ -87,7 +87,8 @@ void DenoisingObjective::begin(const TrainingContext& run) {
 
 void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, ConstTensorView clean,
                                   bool with_energy_of_data, StepResult& result) {
-  add_training_noise(clean, levels_, static_cast<uint64_t>(run.options.seed), step, noisy_);
+  const ImageRange images = needs_whole_batch() ? ImageRange{0, run.options.batch} : run.own_images();
+  add_training_noise(clean, levels_, static_cast<uint64_t>(run.options.seed), step, noisy_, images);
   run.observer.on_batch(step, clean, noisy_, levels_);
   const double energy_data = with_energy_of_data ? mean_energy(run, clean) : 0;
 
@@ -110,6 +111,8 @@ void DenoisingObjective::gradient(const TrainingContext& run, int64_t step, Cons
         run.engine.objective_gradient(x, noisy, part(weights), part(residual_), part(energy_));
     });
   });
+  run.gather(residual_);
+  run.gather(energy_);
   // The same sum with and without importance weights, so that the two can be compared.
   const int64_t batch = run.options.batch;
   result.loss = loss_of(run.options, {0, batch});
@@ -160,10 +163,11 @@ double DenoisingObjective::adam_epsilon(const TrainOptions& options) const {
 }
 
 double DenoisingObjective::mean_energy(const TrainingContext& run, ConstTensorView x) {
-  for_micro_batches(run.options, [&](int64_t first, int64_t count) {
+  for_micro_batches(run, [&](int64_t first, int64_t count) {
     run.engine.energy(x.images(first, count),
                       std::span(energy_).subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
   });
+  run.gather(energy_);
   return mean_of_energies(run.options);
 }
 

@@ -20,6 +20,8 @@ class DenoisingObjective : public Objective {
   void resolve(OptionSet& set) override;
   void validate(const TrainOptions& options) const override;
 
+  // The posteriors of importance weights are over the whole batch.
+  bool needs_whole_batch() const override { return importance_ == Importance::batch; }
   void begin(const TrainingContext& run) override;
   // loss: mean of ‖residual‖²/sigma². Statistics: the same over each quarter of the noise levels, lowest
   // first (NaN if empty); mean E of the clean batch, and of the noisy one; the share of the batch that counts

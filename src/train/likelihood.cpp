@@ -119,7 +119,7 @@ bool LikelihoodObjective::run_langevin(const TrainingContext& run, int64_t step)
     noise.emplace_back(static_cast<uint64_t>(run.options.seed), Purpose::likelihood_step,
                        static_cast<uint64_t>(step * run.options.batch + i));
   std::atomic<bool> fine = true;
-  for_micro_batches(run.options, [&](int64_t first, int64_t count) {
+  for_micro_batches(run, [&](int64_t first, int64_t count) {
     const TensorView x = samples_.view().images(first, count), grad_x = grad_x_.view().images(0, count);
     const auto energy = std::span(energy_).first(static_cast<size_t>(count));
     for (int64_t k = 0; k < own_.steps && fine; ++k) {
@@ -132,7 +132,8 @@ bool LikelihoodObjective::run_langevin(const TrainingContext& run, int64_t step)
       });
     }
   });
-  return fine;
+  run.gather(samples_.values());
+  return !run.world.any(!fine);
 }
 
 bool LikelihoodObjective::add_energy_gradient(const TrainingContext& run, ImageRange shard, ConstTensorView x,
@@ -160,7 +161,7 @@ bool LikelihoodObjective::add_energy_gradient(const TrainingContext& run, ImageR
 
 void LikelihoodObjective::gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool,
                                    StepResult& result) {
-  add_training_noise(clean, levels_, static_cast<uint64_t>(run.options.seed), step, noisy_);
+  add_training_noise(clean, levels_, static_cast<uint64_t>(run.options.seed), step, noisy_, run.own_images());
   run.observer.on_batch(step, clean, noisy_, levels_);
   result.loss = kNan;
   start_samples(run.options, step);
@@ -170,6 +171,9 @@ void LikelihoodObjective::gradient(const TrainingContext& run, int64_t step, Con
     fine = add_energy_gradient(run, shard, noisy_, 1, energy_) && fine;
     fine = add_energy_gradient(run, shard, samples_, -1, sample_energy_) && fine;
   });
+  fine = !run.world.any(!fine);
+  run.gather(energy_);
+  run.gather(sample_energy_);
   const auto mean_of = [&](const std::vector<float>& energy) {
     return fine ? mean_by_shards({0, run.options.batch}, run.options.batch, run.options.shards,
                                  [&](size_t i) { return energy[i]; })

@@ -33,6 +33,7 @@ class LikelihoodObjective : public Objective {
   void validate(const TrainOptions& options) const override;
   size_t memory(const network::Spec& spec) const override;
 
+  bool needs_whole_batch() const override { return false; }
   void begin(const TrainingContext& run) override;
   // loss: mean E of the data minus mean E of the samples, which are the statistics as well.
   void gradient(const TrainingContext& run, int64_t step, ConstTensorView clean, bool with_energy_of_data,

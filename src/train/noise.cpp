@@ -51,10 +51,11 @@ std::vector<float> objective_weights(std::span<const float> levels, double weigh
 }
 
 void add_training_noise(ConstTensorView clean, std::span<const float> levels, uint64_t seed, int64_t step,
-                        TensorView noisy) {
+                        TensorView noisy, std::optional<ImageRange> only) {
   const int64_t batch = clean.shape.n;
-  parallel_for(batch, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
+  const ImageRange images = only.value_or(ImageRange{0, batch});
+  parallel_for(images.count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = images.first + begin; i < images.first + end; ++i) {
       const std::span<const float> x = clean.image(i);
       const std::span<float> out = noisy.image(i);
       RandomStream(seed, Purpose::training_noise, static_cast<uint64_t>(step * batch + i)).fill_normal(out);

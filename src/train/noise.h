@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/enum_names.h"
 #include "core/tensor.h"
+#include "train/shards.h"
 
 namespace mdsm::train {
 
@@ -34,9 +36,10 @@ std::vector<float> noise_levels(const NoiseOptions& options, int64_t batch);
 // l(sigma_i) / batch: what TrainableEnergy::objective_gradient takes as weights for the mean over the batch.
 std::vector<float> objective_weights(std::span<const float> levels, double weight_power);
 
-// noisy_i = clean_i + sigma_i n_i, with n_i from the stream of sample number step * batch + i.
+// noisy_i = clean_i + sigma_i n_i for all images of the batch or some, with n_i from the stream of sample
+// number step * batch + i.
 void add_training_noise(ConstTensorView clean, std::span<const float> levels, uint64_t seed, int64_t step,
-                        TensorView noisy);
+                        TensorView noisy, std::optional<ImageRange> only = {});
 
 // The reported loss: mean of residual_i / sigma_i², in which neither sigma0 nor the weight shows.
 double normalised_loss(std::span<const float> residual, std::span<const float> levels);

@@ -21,20 +21,21 @@ std::string Objective::log_line(const StatsRecord& r) const {
          fmt::format(", gradient {:.3g}, rate {:.3g}, {:.0f} images/s", r.grad_norm, r.lr, r.images_per_s);
 }
 
-void for_shards(const TrainingContext& run, const std::function<void(ImageRange)>& body) {
-  const int64_t shards = run.options.shards;
-  if (shards == 1) return body({0, run.options.batch});
-  TreeSum own;
-  TreeSum& sum = run.sum ? *run.sum : own;
-  sum.clear();
-  const auto count = static_cast<size_t>(network::parameter_count(run.engine.spec()));
-  for (int64_t k = 0; k < shards; ++k) {
-    body(shard_of(run.options.batch, shards, k));
-    run.engine.read(engine::StateVector::gradient, sum.next(count));
-    sum.add();
-    if (k + 1 < shards) run.engine.zero_gradient();
+ImageRange TrainingContext::images_of(int rank) const {
+  const ImageRange shards = shards_of(rank);
+  const int64_t first = shard_of(options.batch, options.shards, shards.first).first;
+  return {first, shard_of(options.batch, options.shards, shards.end() - 1).end() - first};
+}
+
+void TrainingContext::gather(std::span<float> values) const {
+  if (world.alone()) return;
+  const size_t each = values.size() / static_cast<size_t>(options.batch);
+  std::vector<distributed::Part> parts;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const ImageRange images = images_of(rank);
+    parts.push_back({static_cast<size_t>(images.first) * each, static_cast<size_t>(images.count) * each});
   }
-  run.engine.write(engine::StateVector::gradient, sum.sum());
+  world.gather(values, parts);
 }
 
 nlohmann::json Objective::sampling(const TrainOptions& options) const {

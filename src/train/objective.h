@@ -17,22 +17,34 @@
 #include <vector>
 
 #include "core/options.h"
+#include "distributed/communicator.h"
 #include "engine/trainable_energy.h"
 #include "train/loss_plot.h"
 #include "train/noise.h"
 #include "train/objective_state.h"
 #include "train/observer.h"
+#include "train/rank_sum.h"
 #include "train/shards.h"
 #include "train/train_options.h"
 
 namespace mdsm::train {
 
-// What a run gives its objective to work with.
+// What a run gives its objective to work with. Each of several processes has some shards of the batch; the
+// gradient that for_shards() leaves is that of all, and gather() makes known what was found for single
+// images.
 struct TrainingContext {
   engine::TrainableEnergy& engine;
   const TrainOptions& options;
   TrainObserver& observer;
   TreeSum* sum = nullptr;  // memory for the gradients of shards, kept from step to step
+  distributed::Communicator& world = distributed::alone();
+  RankSum* rank_sum = nullptr;  // where there are several processes
+
+  ImageRange shards_of(int rank) const { return shards_of_process(options.shards, world.size(), rank); }
+  ImageRange images_of(int rank) const;
+  ImageRange own_images() const { return images_of(world.rank()); }
+  // values: the same number for each image of the batch, filled in for those of this process.
+  void gather(std::span<float> values) const;
 };
 
 class Objective {
@@ -53,6 +65,9 @@ class Objective {
   virtual size_t memory(const network::Spec&) const { return 0; }
 
   // -- training --
+  // Whether gradient() looks at images of other processes' shards, too. One that knows nothing of shards
+  // does: then every process computes the whole batch.
+  virtual bool needs_whole_batch() const { return true; }
   // Before the first step: makes what was not loaded.
   virtual void begin(const TrainingContext&) {}
   // Adds the gradient of step number `step` (0 for the first) to the engine's, which was set to zero, and
@@ -90,20 +105,23 @@ class Objective {
   std::string name_;
 };
 
-// Calls body(first, count) for pieces of a shard that are in memory at a time, or of all shards.
+// Calls body(first, count) for pieces of a shard that are in memory at a time, or of all shards of this
+// process.
 template <class Body>
 void for_micro_batches(const TrainOptions& options, ImageRange shard, const Body& body) {
   for (int64_t first = shard.first; first < shard.end(); first += options.micro())
     body(first, std::min(options.micro(), shard.end() - first));
 }
 template <class Body>
-void for_micro_batches(const TrainOptions& options, const Body& body) {
-  for (int64_t k = 0; k < options.shards; ++k)
-    for_micro_batches(options, shard_of(options.batch, options.shards, k), body);
+void for_micro_batches(const TrainingContext& run, const Body& body) {
+  const ImageRange own = run.shards_of(run.world.rank());
+  for (int64_t k = own.first; k < own.end(); ++k)
+    for_micro_batches(run.options, shard_of(run.options.batch, run.options.shards, k), body);
 }
 
-// Calls body(shard) for each, which adds the gradient of the shard's images to the engine's; afterwards that
-// holds their sum. An objective that computes a batch in one go is one shard, whatever the option says.
+// Calls body(shard) for each of this process, which adds the gradient of the shard's images to the engine's;
+// afterwards that holds the sum of all shards of all processes. An objective that computes a batch in one go
+// is one shard, whatever the option says.
 void for_shards(const TrainingContext& run, const std::function<void(ImageRange)>& body);
 
 // "sampling" of densities that were learned at one temperature, T = 1, and by the paper's annealing: hot

@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kJobFile = "job.txt";
+
 bool plain(unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_'; }
 
 // One more than the largest number at the start of a name in the folder.
@@ -82,6 +84,17 @@ fs::path RunFolder::preview(int64_t step) const { return path_ / fmt::format("pr
 
 void RunFolder::write_options(const json& values) const {
   write_file(options(), json_text(values, 2) + "\n");
+}
+
+void RunFolder::write_job(const std::string& job) const { write_file(path_ / kJobFile, job + "\n"); }
+
+fs::path RunFolder::of_job(const fs::path& outdir, const std::string& job) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(outdir, error)) {
+    const fs::path file = entry.path() / kJobFile;
+    if (fs::is_regular_file(file, error) && read_text(file) == job + "\n") return entry.path();
+  }
+  return {};
 }
 
 std::string source_name(const std::string& data) {

@@ -39,6 +39,9 @@ class RunFolder {
   // The options.json of a run, without taking its lock.
   static nlohmann::json recorded_options(const fs::path& path);
   void write_options(const nlohmann::json& options) const;
+  // The run that a launcher's job was at before it started its processes again; empty where there is none.
+  static fs::path of_job(const fs::path& outdir, const std::string& job);
+  void write_job(const std::string& job) const;
 
  private:
   explicit RunFolder(fs::path path) : path_(std::move(path)) {}

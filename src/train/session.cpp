@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "data/fingerprint.h"
 #include "network/model_file.h"
 #include "train/loss_plot.h"
@@ -49,23 +51,24 @@ void save_model_file(const SessionInput& in, const StateHead& head, engine::Stat
 void checkpoint(const SessionInput& in, const StateHead& head, StatsFile& stats) {
   stats.flush();
   if (head.step > 0)
-    write_file(in.folder.plot(), loss_plot(in.folder.stats(), in.folder.path().filename().string(),
-                                           in.objective.loss_panel(in.options)));
-  save_model_file(in, head, engine::StateVector::weights, in.folder.weights());
-  save_model_file(in, head, engine::StateVector::ema, in.folder.ema());
-  keep_state(in.folder.state(), in.folder.earlier_state());
-  save_state(in.folder.state(), in.engine, in.objective, head);
+    write_file(in.folder->plot(), loss_plot(in.folder->stats(), in.folder->path().filename().string(),
+                                            in.objective.loss_panel(in.options)));
+  save_model_file(in, head, engine::StateVector::weights, in.folder->weights());
+  save_model_file(in, head, engine::StateVector::ema, in.folder->ema());
+  keep_state(in.folder->state(), in.folder->earlier_state());
+  save_state(in.folder->state(), in.engine, in.objective, head);
 }
 
 // The failing step is a function of the state alone, so going on from right before it would fail again: the
 // last regular checkpoint stays the one that --resume takes, and the state before the failure is kept beside.
 [[noreturn]] void stop_not_finite(const SessionInput& in, const StateHead& head, int64_t saved_step,
                                   const StepResult& bad) {
-  save_state(in.folder.failed_state(), in.engine, in.objective, head);
+  if (!in.folder) fail("rank 0 says what to do", "step {}: loss or gradient is not finite", head.step + 1);
+  save_state(in.folder->failed_state(), in.engine, in.objective, head);
   const bool weights_bad = !state_is_finite(in.engine);
   fail(fmt::format("the step was not applied and the state before it is in {}; go on from the checkpoint of "
                    "step {} with a smaller rate, mdsm train --resume {} --lr {:g}, or with --clip 1",
-                   in.folder.failed_state().string(), saved_step, in.folder.path().string(),
+                   in.folder->failed_state().string(), saved_step, in.folder->path().string(),
                    in.options.schedule.lr / 2),
        "step {}: {} is not finite (loss {}, gradient norm {}{})", head.step + 1,
        std::isfinite(bad.loss) ? "the gradient" : "the loss", bad.loss, bad.grad_norm,
@@ -113,82 +116,143 @@ void check_nothing_is_lost(const RunFolder& folder) {
 
 }  // namespace
 
-StateHead resume_state(const SessionInput& in) {
+namespace {
+
+StateHead new_head(const SessionInput& in) {
   StateHead head;
   head.seed = in.options.seed;
   head.options_hash = in.options_hash;
   head.data_size = in.data.size();
-  head.data_hash = data::fingerprint(in.data);
-  if (!fs::exists(in.folder.state())) {
-    check_nothing_is_lost(in.folder);
-  } else {
-    const std::string data_hash = head.data_hash;
-    const StateFile file(in.folder.state(), in.engine.spec());
-    head = file.head();
-    if (head.options_hash != in.options_hash)
-      fail("put the file back as it was, or start a new run",
-           "{}: the options differ from those the run was started with", in.folder.options().string());
-    if (head.data_size != in.data.size())
-      fail("give it the same data", "the data now has {} images, the run was started with {}", in.data.size(),
-           head.data_size);
-    if (head.data_hash.empty()) head.data_hash = data_hash;
-    if (head.data_hash != data_hash)
-      fail("give it the same data", "the data has other images than the run was started with: {}",
-           in.data.description());
-    file.load(in.engine, in.objective);
-  }
-  cut_stats(in.folder.stats(), head.step);
+  head.data_hash = in.data_hash.empty() ? data::fingerprint(in.data) : in.data_hash;
   return head;
 }
+
+StateHead loaded_head(const SessionInput& in, const StateFile& file) {
+  const StateHead now = new_head(in);
+  StateHead head = file.head();
+  if (head.options_hash != in.options_hash)
+    fail("put the file back as it was, or start a new run",
+         "{}: the options differ from those the run was started with", in.folder->options().string());
+  if (head.data_size != in.data.size())
+    fail("give it the same data", "the data now has {} images, the run was started with {}", in.data.size(),
+         head.data_size);
+  if (head.data_hash.empty()) head.data_hash = now.data_hash;
+  if (head.data_hash != now.data_hash)
+    fail("give it the same data", "the data has other images than the run was started with: {}",
+         in.data.description());
+  return head;
+}
+
+StateHead resume_from_folder(const SessionInput& in) {
+  StateHead head;
+  if (!fs::exists(in.folder->state())) {
+    check_nothing_is_lost(*in.folder);
+    head = new_head(in);
+  } else {
+    const StateFile file(in.folder->state(), in.engine.spec());
+    head = loaded_head(in, file);
+    file.load(in.engine, in.objective);
+  }
+  cut_stats(in.folder->stats(), head.step);
+  return head;
+}
+
+// The others have no folder: rank 0 sends them the file as it is.
+StateHead resume_from_rank_0(const SessionInput& in, const std::string& bytes) {
+  if (bytes.empty()) return new_head(in);
+  const StateFile file("the state that rank 0 sent", bytes, in.engine.spec());
+  file.load(in.engine, in.objective);
+  return file.head();
+}
+
+}  // namespace
+
+StateHead resume_state(const SessionInput& in) {
+  if (in.world.alone()) return resume_from_folder(in);
+  if (!in.folder) return resume_from_rank_0(in, in.world.broadcast(""));
+  const StateHead head = resume_from_folder(in);
+  in.world.broadcast(fs::exists(in.folder->state()) ? read_text(in.folder->state()) : "");
+  return head;
+}
+
+namespace {
+
+// What rank 0 writes while a run goes on.
+class Files {
+ public:
+  Files(const SessionInput& in, const StateHead& start)
+      : in_(in),
+        stats_(in.folder->stats()),
+        events_(in.folder->path(), unix_time(), start.step),
+        saved_step_(start.step),
+        line_step_(start.step) {
+    if (!fs::exists(in.folder->state())) checkpoint(in, start, stats_);
+  }
+
+  StatsRecord line(StateHead& head) {
+    StatsRecord record = head.meter.take(head.step);
+    record.seconds = head.seconds;
+    record.time = unix_time();
+    record.images_per_s =
+        static_cast<double>((head.step - line_step_) * in_.options.batch) / seconds_since(line_begin_);
+    stats_.append(record);
+    events_.add(record.time, record.step, scalars(record));
+    line_begin_ = Clock::now();
+    line_step_ = head.step;
+    return record;
+  }
+  void save(const StateHead& head) {
+    checkpoint(in_, head, stats_);
+    saved_step_ = head.step;
+  }
+  int64_t saved_step() const { return saved_step_; }
+
+ private:
+  const SessionInput& in_;
+  StatsFile stats_;
+  EventFile events_;
+  int64_t saved_step_, line_step_;
+  Clock::time_point line_begin_ = Clock::now();
+};
+
+}  // namespace
 
 int64_t train(const SessionInput& in, const StateHead& start, int64_t stop_after,
               const std::atomic<bool>& stop, TrainObserver& observer) {
   const TrainOptions& o = in.options;
   const int64_t end = o.schedule.steps;
   StateHead head = start;
-  int64_t saved_step = start.step;
-  StatsFile stats(in.folder.stats());
-  EventFile events(in.folder.path(), unix_time(), start.step);
-  Trainer trainer(in.engine, in.data, o, in.objective, in.flip, start.step, observer);
-  if (!fs::exists(in.folder.state())) checkpoint(in, head, stats);
+  Trainer trainer(in.engine, in.data, o, in.objective, in.flip, start.step, observer, in.world);
+  std::optional<Files> files;
+  if (in.folder) files.emplace(in, start);
 
   const auto begin = Clock::now();
-  auto line_begin = begin;
-  int64_t line_step = start.step;
   const auto due = [&](int64_t step, int64_t every) {
     return every > 0 && (step % every == 0 || step == end);
   };
-
-  while (head.step < end && !stop) {
+  bool stopping = in.world.any(stop);  // all of them, or none
+  while (head.step < end && !stopping) {
     const StepResult result = trainer.take_step(due(head.step + 1, o.stats_every));
     head.seconds = start.seconds + seconds_since(begin);
-    if (!result.applied) stop_not_finite(in, head, saved_step, result);
+    if (!result.applied) stop_not_finite(in, head, files ? files->saved_step() : 0, result);
     head.meter.add(result);
     head.step = trainer.step();
+    stopping = in.world.any(stop) || (stop_after > 0 && head.step - start.step >= stop_after);
+    if (!files) continue;
 
-    if (due(head.step, o.stats_every)) {
-      StatsRecord record = head.meter.take(head.step);
-      record.seconds = head.seconds;
-      record.time = unix_time();
-      record.images_per_s =
-          static_cast<double>((head.step - line_step) * o.batch) / seconds_since(line_begin);
-      stats.append(record);
-      events.add(record.time, record.step, scalars(record));
-      observer.on_stats(record);
-      line_begin = Clock::now();
-      line_step = head.step;
-    }
-    if (due(head.step, o.preview_every)) in.preview.write(in.folder.preview(head.step), in.engine);
+    if (due(head.step, o.stats_every)) observer.on_stats(files->line(head));
+    if (due(head.step, o.preview_every)) in.preview.write(in.folder->preview(head.step), in.engine);
     if (due(head.step, o.snapshot_every))
-      save_model_file(in, head, engine::StateVector::ema, in.folder.snapshot(head.step));
-
-    const bool stopping = stop || (stop_after > 0 && head.step - start.step >= stop_after);
-    if (due(head.step, o.save_every) || head.step == end || stopping) {
-      checkpoint(in, head, stats);
-      saved_step = head.step;
-    }
-    if (stopping) break;
+      save_model_file(in, head, engine::StateVector::ema, in.folder->snapshot(head.step));
+    if (due(head.step, o.save_every) || head.step == end || stopping) files->save(head);
   }
+  if (in.folder && !in.world.alone() && head.step > start.step) {
+    const auto steps = static_cast<double>(head.step - start.step);
+    log_info("a step took {:.4g} s, {:.4g} of it waiting for gradients of other processes; {:.0f} bytes sent",
+             seconds_since(begin) / steps, trainer.waited() / steps,
+             static_cast<double>(in.world.bytes_sent()) / steps);
+  }
+  in.world.barrier();  // nobody is done before the last checkpoint is on the disk
   return head.step;
 }
 

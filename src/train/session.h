@@ -1,5 +1,6 @@
 // A training run in its folder: the loop over training steps with statistics, previews and checkpoints at
-// their intervals, stopping when asked, and the same again from the last checkpoint.
+// their intervals, stopping when asked, and the same again from the last checkpoint. Of several processes,
+// rank 0 has the folder and all files; the others take the same steps and have the state from it.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@
 namespace mdsm::train {
 
 struct SessionInput {
-  RunFolder& folder;
+  RunFolder* folder;  // null on ranks other than 0
   engine::TrainableEnergy& engine;
   const data::Dataset& data;
   Preview& preview;
@@ -24,6 +25,8 @@ struct SessionInput {
   std::string options_hash;           // of the options that must not change on resume
   std::string init{};                 // the model that the weights started from, for the model files; or none
   std::string precision = "float32";  // of the engine, for the model files
+  distributed::Communicator& world = distributed::alone();
+  std::string data_hash{};  // fingerprint of the data, where it is known already
 };
 
 // Brings engine and objective to the state of the folder's checkpoint and statistics back to its step;

@@ -30,10 +30,26 @@ ImageRange shard_of(int64_t batch, int64_t shards, int64_t shard) {
 }
 
 ImageRange shards_of_process(int64_t shards, int64_t processes, int64_t process) {
-  if (!is_power_of_two(processes) || processes > shards || process < 0 || process >= processes)
-    fail("use 1, 2, 4, ... processes, and at least as many shards",
-         "process {} of {} has no part of {} shards", process, processes, shards);
-  return {shards / processes * process, shards / processes};
+  if (processes > shards || process < 0 || process >= processes)
+    fail_usage(fmt::format("start at most {}, or begin a run with more --shards, a power of two", shards),
+               "{} processes cannot share a batch of {} shard{}", processes, shards, shards == 1 ? "" : "s");
+  return shard_of(shards, processes, process);
+}
+
+std::vector<ImageRange> subtrees(ImageRange leaves) {
+  std::vector<ImageRange> found;
+  for (int64_t first = leaves.first; first < leaves.end();) {
+    int64_t count = 1;
+    while (first % (2 * count) == 0 && first + 2 * count <= leaves.end()) count *= 2;
+    found.push_back({first, count});
+    first += count;
+  }
+  return found;
+}
+
+void TreeSum::clear(int64_t first_leaf) {
+  used_ = 0;
+  next_leaf_ = first_leaf;
 }
 
 std::span<float> TreeSum::next(size_t count) {
@@ -42,16 +58,31 @@ std::span<float> TreeSum::next(size_t count) {
   return nodes_[used_].values;
 }
 
-void TreeSum::add() {
-  nodes_[used_++].leaves = 1;
-  for (; used_ > 1 && nodes_[used_ - 2].leaves == nodes_[used_ - 1].leaves; --used_) {
-    Node &left = nodes_[used_ - 2], &right = nodes_[used_ - 1];
-    parallel_for(static_cast<int64_t>(left.values.size()), 1 << 14, [&](int64_t begin, int64_t end) {
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
-        left.values[i] += right.values[i];
-    });
-    left.leaves += right.leaves;
+// Two subtrees become one where they are the two halves of one.
+void TreeSum::place(int64_t leaves) {
+  leaf_ = used_++;
+  nodes_[leaf_].leaves = {next_leaf_, leaves};
+  next_leaf_ += leaves;
+  for (merges_ = 0; used_ > 1; ++merges_, --used_) {
+    ImageRange &left = nodes_[used_ - 2].leaves, &right = nodes_[used_ - 1].leaves;
+    if (left.count != right.count || left.first % (2 * left.count) != 0) return;
+    left.count *= 2;
   }
+}
+
+void TreeSum::add_values(size_t first, size_t count) {
+  for (size_t k = 0; k < merges_; ++k) {
+    float* const left = nodes_[leaf_ - k - 1].values.data() + first;
+    const float* const right = nodes_[leaf_ - k].values.data() + first;
+    parallel_for(static_cast<int64_t>(count), 1 << 14, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) left[i] += right[i];
+    });
+  }
+}
+
+void TreeSum::add(int64_t leaves) {
+  place(leaves);
+  add_values(0, nodes_[leaf_].values.size());
 }
 
 std::span<float> TreeSum::sum() {

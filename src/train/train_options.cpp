@@ -32,6 +32,10 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
          "shards", o.shards,
          "parts of a batch, a power of two, whose gradients are added in a fixed order; 2 from --batch 64 on")
       .range(1, 1 << 20);
+  set.add("allow-reorder", o.allow_reorder,
+          "several processes: add their gradients in any order; other bits for other numbers of them");
+  set.add("overlap", o.overlap,
+          "several processes: send what is finished of a gradient while the rest is computed");
   set.add("micro-batch", o.micro_batch, "images worked on at a time, to save memory; 0 = a whole shard")
       .range(0, 1 << 20);
   set.add("steps", o.schedule.steps, "training steps of the whole run").range(1, 1e9);

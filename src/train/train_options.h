@@ -27,9 +27,11 @@ struct TrainOptions {
 
   RateOptions schedule;  // holds --steps, the length of the run
   int64_t batch = 128;
-  int64_t shards = 1;       // of a batch, whose gradients are added in a fixed tree (shards.h)
-  int64_t micro_batch = 0;  // images in memory at a time; 0 = a whole shard
-  double clip = 0;          // largest gradient norm; 0 = no clipping
+  int64_t shards = 1;          // of a batch, whose gradients are added in a fixed tree (shards.h)
+  bool allow_reorder = false;  // several processes: add gradients in any order
+  bool overlap = true;         // and send what is finished of them while the rest is computed
+  int64_t micro_batch = 0;     // images in memory at a time; 0 = a whole shard
+  double clip = 0;             // largest gradient norm; 0 = no clipping
   double ema = 0.999, beta1 = 0.9, beta2 = 0.95;
   int64_t seed = 0;
 

@@ -5,8 +5,14 @@
 namespace mdsm::train {
 namespace {
 
-data::LoaderOptions loader_options(const TrainOptions& options, bool flip, int64_t first_step) {
+data::LoaderOptions loader_options(const TrainingContext& run, const Objective& objective, bool flip,
+                                   int64_t first_step) {
+  const TrainOptions& options = run.options;
   data::LoaderOptions loader;
+  if (!objective.needs_whole_batch()) {
+    loader.first_image = run.own_images().first;
+    loader.images = run.own_images().count;
+  }
   loader.batch = options.batch;
   loader.seed = static_cast<uint64_t>(options.seed);
   loader.flip = flip;
@@ -17,10 +23,12 @@ data::LoaderOptions loader_options(const TrainOptions& options, bool flip, int64
 }  // namespace
 
 Trainer::Trainer(engine::TrainableEnergy& engine, const data::Dataset& data, const TrainOptions& options,
-                 Objective& objective, bool flip, int64_t first_step, TrainObserver& observer)
-    : run_{engine, options, observer, &sum_},
+                 Objective& objective, bool flip, int64_t first_step, TrainObserver& observer,
+                 distributed::Communicator& world)
+    : rank_sum_(world, options.shards),
+      run_{engine, options, observer, &sum_, world, &rank_sum_},
       objective_(objective),
-      loader_(data, loader_options(options, flip, first_step)),
+      loader_(data, loader_options(run_, objective, flip, first_step)),
       step_(first_step) {
   objective.begin(run_);
 }

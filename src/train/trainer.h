@@ -19,9 +19,11 @@ class Trainer {
   // Starts after `first_step` steps; the engine and the objective hold the state of that moment. Keeps
   // references to all.
   Trainer(engine::TrainableEnergy& engine, const data::Dataset& data, const TrainOptions& options,
-          Objective& objective, bool flip, int64_t first_step, TrainObserver& observer);
+          Objective& objective, bool flip, int64_t first_step, TrainObserver& observer,
+          distributed::Communicator& world = distributed::alone());
 
-  int64_t step() const { return step_; }  // steps done
+  int64_t step() const { return step_; }                // steps done
+  double waited() const { return rank_sum_.waited(); }  // seconds for other processes
 
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -31,6 +33,7 @@ class Trainer {
 
  private:
   TreeSum sum_;
+  RankSum rank_sum_;
   TrainingContext run_;
   Objective& objective_;
   data::Loader loader_;

@@ -72,6 +72,10 @@ inline std::vector<float> vector_of(const engine::TrainableEnergy& engine, engin
 class TinyRun {
  public:
   TinyRun(RunFolder& folder, TrainOptions options, const TinyObjective& objective = {}, int64_t images = 200)
+      : TinyRun(&folder, std::move(options), objective, images, distributed::alone()) {}
+  // One of several ranks; those other than 0 have no folder.
+  TinyRun(RunFolder* folder, TrainOptions options, const TinyObjective& objective, int64_t images,
+          distributed::Communicator& world)
       : options_(std::move(options)),
         objective_(objective.make()),
         data_(images),
@@ -79,7 +83,8 @@ class TinyRun {
         engine_(engine::make_native_engine(
             network::Parameters::initialised(spec_, static_cast<uint64_t>(options_.seed)))),
         preview_(data_, spec_, {}, 0, {}),
-        input_{folder, *engine_, data_, preview_, options_, *objective_, false, "blobs", "hash"},
+        input_{folder, *engine_, data_,  preview_, options_,  *objective_,
+               false,  "blobs",  "hash", "",       "float32", world},
         start_((set_thread_count(1), resume_state(input_))) {}  // tiny layers: threads only wait
 
   int64_t train(int64_t stop_after, TrainObserver& observer) {

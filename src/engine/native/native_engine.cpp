@@ -36,7 +36,7 @@ Mode objective_mode(const NativeNetwork& network) {
   return network.denoiser ? Mode::parameters : Mode::training;
 }
 
-class NativeEngine : public TrainableEnergy {
+class NativeEngine : public TrainableEnergy, public GradientProgress {
  public:
   NativeEngine(const network::Parameters& parameters, Arithmetic arithmetic)
       : TrainableEnergy(parameters.spec()),
@@ -50,7 +50,12 @@ class NativeEngine : public TrainableEnergy {
     return network_.arithmetic == Arithmetic::bfloat16 ? "native in bfloat16" : "native";
   }
 
+  void tell_progress(Told told) override { told_ = std::move(told); }
+
  private:
+  // Only the last piece of a batch leaves a gradient that is final.
+  Told told_after(int64_t end, int64_t n) const { return end == n ? told_ : Told(); }
+
   FloatBuffer zeros() const {
     FloatBuffer buffer(weights_.values().size());
     std::fill_n(buffer.data(), buffer.size(), 0.0f);
@@ -143,7 +148,7 @@ class NativeEngine : public TrainableEnergy {
       plan(network, mode, count)
           .objective(packed_, arena_.data(), x.images(first, count).data, noisy.images(first, count).data,
                      weight.subspan(first, count), residual.subspan(first, count),
-                     energy.subspan(first, count), gradient_.span());
+                     energy.subspan(first, count), gradient_.span(), told_after(first + count, x.shape.n));
     });
   }
 
@@ -155,7 +160,7 @@ class NativeEngine : public TrainableEnergy {
                  plan(Mode::parameters, count)
                      .energy_gradient(packed_, arena_.data(), x.images(first, count).data,
                                       weight.subspan(first, count), energy.subspan(first, count),
-                                      gradient_.span());
+                                      gradient_.span(), told_after(first + count, x.shape.n));
                });
   }
 
@@ -239,6 +244,7 @@ class NativeEngine : public TrainableEnergy {
   FloatBuffer ema_, m_, v_, gradient_;
   FloatBuffer arena_;
   Piece objective_piece_, denoiser_piece_, energy_piece_;
+  Told told_;
   std::vector<std::unique_ptr<Plan>> plans_;
 };
 

@@ -85,7 +85,7 @@ void Plan::gradient(NetworkWeights& weights, float* arena, const float* x, std::
 
 void Plan::objective(NetworkWeights& weights, float* arena, const float* clean, const float* noisy,
                      std::span<const float> weight, std::span<float> residual, std::span<float> energy,
-                     std::span<float> gradient) {
+                     std::span<float> gradient, const GradientProgress::Told& told) {
   run({.weights = weights,
        .arena = arena,
        .x = noisy,
@@ -94,18 +94,52 @@ void Plan::objective(NetworkWeights& weights, float* arena, const float* clean, 
        .energy = energy,
        .residual = residual,
        .gradient = gradient,
-       .grad_x = mode() == Mode::training ? arena + grad_at_ : nullptr});  // a denoiser's is its residual
+       .grad_x = mode() == Mode::training ? arena + grad_at_ : nullptr,  // a denoiser's is its residual
+       .told = &told});
 }
 
 void Plan::energy_gradient(NetworkWeights& weights, float* arena, const float* x,
-                           std::span<const float> weight, std::span<float> energy,
-                           std::span<float> gradient) {
-  run({.weights = weights, .arena = arena, .x = x, .weight = weight, .energy = energy, .gradient = gradient});
+                           std::span<const float> weight, std::span<float> energy, std::span<float> gradient,
+                           const GradientProgress::Told& told) {
+  run({.weights = weights,
+       .arena = arena,
+       .x = x,
+       .weight = weight,
+       .energy = energy,
+       .gradient = gradient,
+       .told = &told});
 }
 
 void Plan::run(Call call) {
-  for (const Instruction& one : program_.instructions())
+  const bool tells = call.told && *call.told;
+  const std::vector<size_t> ends =
+      tells ? open_ends(call.weights, call.gradient.size()) : std::vector<size_t>();
+  size_t told = call.gradient.size();
+  for (size_t k = 0; k < program_.instructions().size(); ++k) {
+    const Instruction& one = program_.instructions()[k];
     net_.arithmetic == Arithmetic::bfloat16 ? run<Bfloat16>(one, call) : run<float>(one, call);
+    if (tells && ends[k] < told) (*call.told)(told = ends[k], call.gradient);
+  }
+}
+
+// For every instruction, where the part of the gradient ends that those after it still add to.
+std::vector<size_t> Plan::open_ends(const NetworkWeights& weights, size_t parameters) const {
+  const auto end = [](const network::ParameterInfo& info) {
+    return static_cast<size_t>(info.offset + info.count);
+  };
+  std::vector<size_t> ends(program_.instructions().size());
+  for (size_t k = ends.size(), open = 0; k-- > 0;) {
+    ends[k] = open;
+    const Instruction& one = program_.instructions()[k];
+    const bool head = one.kind == Kind::head_first_order || one.kind == Kind::head_second_order;
+    if (head && weights.head) open = parameters;
+    if (one.kind == Kind::gradient || one.kind == Kind::input_gradient)
+      open = std::max(open, end(weights.steps[static_cast<size_t>(one.step)].info));
+    if (one.kind == Kind::bias_gradient)
+      for (const network::ParameterInfo& info : weights.steps[static_cast<size_t>(one.step)].bias_infos)
+        open = std::max(open, end(info));
+  }
+  return ends;
 }
 
 template <class Body>

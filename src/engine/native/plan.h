@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/gradient_progress.h"
 #include "engine/native/image_head.h"
 #include "engine/native/program.h"
 #include "engine/native/weights.h"
@@ -50,10 +51,11 @@ class Plan {
   // Adds d/dtheta sum_n weight_n ‖clean - noisy + sigma0² grad_x(noisy)‖² to the flat gradient.
   void objective(NetworkWeights& weights, float* arena, const float* clean, const float* noisy,
                  std::span<const float> weight, std::span<float> residual, std::span<float> energy,
-                 std::span<float> gradient);
+                 std::span<float> gradient, const GradientProgress::Told& told = {});
   // Adds d/dtheta sum_n weight_n E(x_n) to the flat gradient.
   void energy_gradient(NetworkWeights& weights, float* arena, const float* x, std::span<const float> weight,
-                       std::span<float> energy, std::span<float> gradient);
+                       std::span<float> energy, std::span<float> gradient,
+                       const GradientProgress::Told& told = {});
 
  private:
   // What one call is given.
@@ -64,6 +66,7 @@ class Plan {
     std::span<const float> weight{};
     std::span<float> energy{}, residual{}, gradient{};
     float* grad_x = nullptr;
+    const GradientProgress::Told* told = nullptr;
   };
   struct Convolved {  // a step that is a convolution
     Convolution convolution;
@@ -73,6 +76,7 @@ class Plan {
   };
 
   void run(Call call);
+  std::vector<size_t> open_ends(const NetworkWeights& weights, size_t parameters) const;
   // Value: what maps are stored as, float or Bfloat16.
   template <class Value>
   void run(const Instruction& one, Call& call);

@@ -41,6 +41,7 @@ struct Module {
   MakeTorchEngine* make = nullptr;
   TorchVersion* version = nullptr;
   LoadTorchScript* load_script = nullptr;
+  JoinProcesses* join = nullptr;
 };
 
 template <class Function>
@@ -61,7 +62,14 @@ Module open_module() {
          path.string(), dlerror());
   return {symbol<MakeTorchEngine>(handle, "mdsm_make_torch_engine", path),
           symbol<TorchVersion>(handle, "mdsm_torch_version", path),
-          symbol<LoadTorchScript>(handle, "mdsm_load_torch_script", path)};
+          symbol<LoadTorchScript>(handle, "mdsm_load_torch_script", path),
+          symbol<JoinProcesses>(handle, "mdsm_join_processes", path)};
+}
+
+// LibTorch logs what it then throws; a lost connection is to be one line of ours.
+void keep_log_quiet() {
+  ::setenv("GLOG_minloglevel", "3", 0);
+  ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
 }
 
 // Opened at the first call; a failed attempt throws and is tried again next time.
@@ -79,6 +87,15 @@ std::unique_ptr<TrainableEnergy> make_torch_engine(const network::Parameters& pa
 
 std::unique_ptr<TorchScript> load_torch_script(const std::string& path, const std::string& device) {
   return std::unique_ptr<TorchScript>(torch_module().load_script(path, device, &thread_count));
+}
+
+std::unique_ptr<distributed::Communicator> join_processes(const distributed::Launch& launch,
+                                                          const std::string& version) {
+  if (!torch_module_present() && !std::getenv("MDSM_TORCH_MODULE"))
+    fail("install libtorch-dev and libgloo-dev and build with -DMDSM_TORCH=ON, or start one process",
+         "{} processes cannot work together: {} is not there", launch.size, kTorchModuleFile);
+  keep_log_quiet();
+  return std::unique_ptr<distributed::Communicator>(torch_module().join(launch, version));
 }
 
 std::string torch_version() { return torch_module().version(); }

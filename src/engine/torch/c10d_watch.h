@@ -1,0 +1,55 @@
+// Looks after the processes of a job while they compute: every rank leaves a sign of life at the meeting
+// place (a c10d store), looks for that of the next rank, and for a note that somebody has given up. Ranks
+// that wait for each other's data learn from here why it will not come.
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "distributed/launcher.h"
+
+namespace mdsm::engine {
+
+using Store = c10::intrusive_ptr<c10d::Store>;
+
+// Leaves a note of what happened, unless there is one. Throws when the store does not answer.
+void leave_note(c10d::Store& store, const std::string& text);
+std::string sign_of_life(int rank);  // its key
+
+class Watch {
+ public:
+  // store: used by nobody else. on_end: called once, from the watching thread, when the job is over for this
+  // rank.
+  Watch(Store store, const distributed::Launch& launch, std::function<void()> on_end);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // Why the job is over; empty while it is not. Waits so long for a reason.
+  std::string reason(std::chrono::milliseconds wait = std::chrono::milliseconds(0));
+  void stop();
+
+ private:
+  void run();
+  std::string look();
+  std::string look_at_neighbour();
+
+  Store store_;
+  distributed::Launch launch_;
+  std::function<void()> on_end_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string reason_;
+  bool stop_ = false;
+  int64_t beat_ = 0;
+  std::vector<uint8_t> seen_;  // the neighbour's last sign of life, and when it came
+  std::chrono::steady_clock::time_point seen_at_;
+  std::thread thread_;
+};
+
+}  // namespace mdsm::engine

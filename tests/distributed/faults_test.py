@@ -1,0 +1,105 @@
+"""A worker that is killed, stopped, or fails ends all others within seconds, with a line that names it."""
+import os
+import signal
+import tempfile
+import time
+
+from ranks import finish, run_ranks, skip_without_module, start_ranks, wait_for, wait_for_lines
+from run_tools import the_run, tiny_options, write_images
+
+SIZE = 3
+SECONDS = 30  # for all to end, on a machine that does other things as well; alone it is a few
+
+
+def options(folder, name, steps):
+    return ["train", *tiny_options(os.path.join(folder, "images.npy"), os.path.join(folder, name), steps), "--shards", "4"]
+
+
+def running(folder, name, **more):
+    processes = start_ranks(SIZE, options(folder, name, 1000000), **more)
+    wait_for_lines(os.path.join(folder, name), 2)
+    return processes
+
+
+def others_end(processes, victim, codes=(1,)):
+    """What the others say; they end by themselves."""
+    begin = time.time()
+    found = finish([process for rank, process in enumerate(processes) if rank != victim], SECONDS)
+    seconds = time.time() - begin
+    for code, _, err in found:
+        assert code in codes, (code, err)
+        assert err.count("error: ") == 1, err
+    return [err for _, _, err in found], seconds
+
+
+def check_kill(folder, victim):
+    processes = running(folder, f"killed{victim}")
+    processes[victim].send_signal(signal.SIGKILL)
+    said, seconds = others_end(processes, victim)
+    processes[victim].communicate()
+    for err in said:
+        assert f"rank {victim} is gone" in err or f"rank {victim} at " in err, f"rank {victim} was killed: {err}"
+    print(f"rank {victim} killed: the others ended after {seconds:.1f} s: {said[-1].splitlines()[-1]}")
+
+
+def check_stop(folder, victim):
+    processes = running(folder, f"stopped{victim}", MDSM_PEER_TIMEOUT=3)
+    processes[victim].send_signal(signal.SIGSTOP)
+    said, seconds = others_end(processes, victim)
+    processes[victim].send_signal(signal.SIGCONT)
+    code, _, err = finish([processes[victim]], SECONDS)[0]
+    assert code == 1 and "error: " in err, (code, err)
+    for text in said:
+        assert f"rank {victim} has shown no sign of life for 3 s" in text or f"rank {victim} at 127.0.0.1" in text, text
+    print(f"rank {victim} stopped: the others ended after {seconds:.1f} s: {said[-1].splitlines()[-1]}")
+
+
+def check_terminated(folder):
+    """One SIGTERM asks all to stop after the same step, with all saved."""
+    processes = running(folder, "terminated")
+    processes[1].send_signal(signal.SIGTERM)
+    for code, _, err in finish(processes, SECONDS):
+        assert code == 0, err
+    run = the_run(os.path.join(folder, "terminated"))
+    with open(os.path.join(run, "log.txt")) as log:
+        assert "all is saved" in log.read()
+    run_ranks(2, ["train", "--resume", run, "--stop-after", "1"])
+
+
+def place_folder(path):
+    """In the place of a file that the program writes now and then."""
+    def placed():
+        try:
+            os.remove(path)
+            os.mkdir(path)
+        except OSError:
+            return False
+        return True
+
+    wait_for(placed, 60, "a second checkpoint")
+
+
+def check_full_disk(folder):
+    """What rank 0 cannot write is everybody's error."""
+    processes = running(folder, "full")
+    run = the_run(os.path.join(folder, "full"))
+    place_folder(os.path.join(run, "state-earlier.safetensors"))  # a rename onto it fails
+    said = [err for _, _, err in finish(processes, SECONDS)]
+    assert "state-earlier.safetensors: cannot be written" in said[0], said[0]
+    for err in said[1:]:
+        assert "rank 0 failed: " in err and "state-earlier.safetensors: cannot be written" in err, err
+
+
+def main():
+    skip_without_module()
+    with tempfile.TemporaryDirectory() as folder:
+        write_images(os.path.join(folder, "images.npy"))
+        check_kill(folder, 1)
+        check_kill(folder, 0)
+        check_stop(folder, 2)
+        check_stop(folder, 0)
+        check_terminated(folder)
+        check_full_disk(folder)
+
+
+main()

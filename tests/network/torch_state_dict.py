@@ -18,8 +18,8 @@ except ImportError as error:
     print("skipped:", error)
     sys.exit(77)
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "../../bench/peers"))
-from network import Energy, UnetEnergy
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../python"))
+from mdsm_torch import Energy, UnetEnergy
 
 MDSM = sys.argv[1]
 TOLERANCE = 1e-4

@@ -1,5 +1,9 @@
 #include "app/hub_folder.h"
 
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
 #include "app/output.h"
 #include "app/version.h"
 

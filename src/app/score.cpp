@@ -1,5 +1,6 @@
 #include "app/score.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "app/output.h"
@@ -18,7 +19,7 @@ using nlohmann::json;
 // Pictures that are scored together.
 class Batch : public data::Dataset {
  public:
-  Batch(const Shape& shape) : shape_(shape.with_n(1)) {}
+  explicit Batch(const Shape& shape) : shape_(shape.with_n(1)) {}
   void add(std::vector<float> image) { images_.push_back(std::move(image)); }
   int64_t size() const override { return static_cast<int64_t>(images_.size()); }
   Shape image_shape() const override { return shape_; }

@@ -4,7 +4,6 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/progress.h"
-#include "network/bundled.h"
 
 namespace mdsm::app {
 namespace {

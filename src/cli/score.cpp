@@ -1,6 +1,8 @@
 // mdsm score: a score, a p-value and a verdict for each image, by a detector that was fitted to good ones.
 #include "app/score.h"
 
+#include <algorithm>
+
 #include "cli/command.h"
 #include "cli/picture_options.h"
 #include "core/error.h"

@@ -25,8 +25,8 @@ bool is_archive_name(const fs::path& path) {
   return ends_with(path, {".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".zip"});
 }
 
-// Without the "./" that tar writes.
-fs::path cleaned(const std::string& entry) { return fs::path(entry).lexically_normal(); }
+// Without the "./" that tar writes, and never absolute.
+fs::path cleaned(const std::string& entry) { return fs::path(entry).lexically_normal().relative_path(); }
 
 bool is_hidden(const fs::path& file) {
   return std::ranges::any_of(file, [](const fs::path& part) { return part.native().starts_with('.'); });
@@ -126,8 +126,8 @@ class ArchiveReader {
 
   const SourceRequest& request_;
   const std::vector<fs::path>& archives_;
+  bool parts_ = false;  // before the listings, which find out
   std::vector<Listing> listings_;
-  bool parts_ = false;
   int64_t total_ = 0;
   ImageSetReader reader_;
   std::vector<EncodedImage> waiting_;

@@ -1,5 +1,7 @@
 #include "data/streamed_folder.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/log.h"
 #include "core/memory.h"

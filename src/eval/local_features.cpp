@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "eval/least_energy.h"
+
 namespace mdsm::eval {
 namespace {
-
-constexpr double kLeastEnergy = 1e-8;  // a change of a pixel by 1e-4, far below a grey level
 
 // Sums of all values above and to the left, ((H + 1) x (W + 1)).
 std::vector<double> corner_sums(std::span<const float> map, int64_t height, int64_t width) {

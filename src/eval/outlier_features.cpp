@@ -8,12 +8,11 @@
 #include "core/random.h"
 #include "core/threads.h"
 #include "eval/energies.h"
+#include "eval/least_energy.h"
 #include "eval/spectrum.h"
 
 namespace mdsm::eval {
 namespace {
-
-constexpr double kLeastEnergy = 1e-8;  // a change of a pixel by 1e-4, far below a grey level
 
 double norm_squared(std::span<const float> values) {
   double sum = 0;

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import pickle
+import random
 import struct
 import sys
 import tarfile
@@ -21,6 +22,12 @@ def npy(shape, data, descr="<f4", fortran=False):
 
 def floats(values):
     return struct.pack(f"<{len(values)}f", *values)
+
+
+def grey_noise(n, contrast, seed, pixels=64):
+    """n lists of pixels about 0.5, in [0,1]."""
+    draw = random.Random(seed)
+    return [[min(1, max(0, 0.5 + contrast * draw.gauss(0, 1))) for _ in range(pixels)] for _ in range(n)]
 
 
 def idx(dims, data, magic=None):

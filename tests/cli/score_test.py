@@ -43,8 +43,7 @@ class Score(unittest.TestCase):
 
     @classmethod
     def images(cls, name, n, contrast, seed):
-        draw = random.Random(seed)
-        values = [min(1, max(0, 0.5 + contrast * draw.gauss(0, 1))) for _ in range(64 * n)]
+        values = sum(formats.grey_noise(n, contrast, seed), [])
         with open(cls.at(name + ".npy"), "wb") as file:
             file.write(formats.npy((n, 1, 8, 8), formats.floats(values)))
 

@@ -46,7 +46,8 @@ TEST(Augment, ShiftsAreExactAndOfAllKinds) {
         bool same = true;
         for (int64_t c = 0; c < 2; ++c)
           for (int64_t y = 0; y < kShape.h; ++y)
-            for (int64_t x = 0; x < kShape.w; ++x) same &= at(after, c, y, x) == at(before, c, y + dy, x + dx);
+            for (int64_t x = 0; x < kShape.w; ++x)
+              same &= at(after, c, y, x) == at(before, c, y + dy, x + dx);
         if (same) seen.insert({dy, dx});
       }
   }
@@ -75,7 +76,7 @@ TEST(Augment, TurnsAndZoomsAboutTheMiddle) {
     augment(ramp, shape, {.zoom = 0.3, .rotate = 20}, 1, place);
     const auto value = [&](int64_t y, int64_t x) { return ramp[static_cast<size_t>(y * 33 + x)]; };
     EXPECT_NEAR(value(16, 16), 0.5f, 1e-6);
-    const double along = (value(16, 20) - value(16, 12)) / 8 / 0.01;  // scale times cosine of the angle
+    const double along = (value(16, 20) - value(16, 12)) / 8 / 0.01;   // scale times cosine of the angle
     const double across = (value(20, 16) - value(12, 16)) / 8 / 0.01;  // scale times its sine
     const double scale = std::hypot(along, across), angle = std::atan2(across, along) * 180 / 3.14159265;
     EXPECT_GE(scale, 0.7 - 1e-4);

@@ -132,7 +132,8 @@ TEST(ImageFolder, PaddingOfTwentyEightWaitsForAll) {
 // Read as they are needed, or all at once: the same images.
 TEST(ImageFolder, StreamedIsTheSame) {
   const TemporaryFolder folder;
-  for (int i = 0; i < 5; ++i) add(folder / "train" / (i < 3 ? "cat" : "dog") / (std::to_string(i) + ".png"), i, 28, 28);
+  for (int i = 0; i < 5; ++i)
+    add(folder / "train" / (i < 3 ? "cat" : "dog") / (std::to_string(i) + ".png"), i, 28, 28);
   add(folder / "test/cat/9.png", 9, 28, 28);
   auto options = source(folder.path().string());
   options.pad = -1;

@@ -93,7 +93,8 @@ TEST(Loader, ABatchLargerThanTheSetWraps) {
 
 TEST(Loader, FlipsHalfOfTheImagesRowByRow) {
   const Numbers data(50);
-  Loader plain(data, {.batch = 1000, .seed = 2}), flipped(data, {.batch = 1000, .seed = 2, .augment = {.flip = true}});
+  Loader plain(data, {.batch = 1000, .seed = 2}),
+      flipped(data, {.batch = 1000, .seed = 2, .augment = {.flip = true}});
   const Tensor a = plain.next(), b = flipped.next();
   int flips = 0;
   for (int64_t i = 0; i < 1000; ++i) {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "eval/bowl_energy.h"
 #include "eval/list_dataset.h"
-#include "sample/analytic_energy.h"
 #include "temporary_folder.h"
 
 namespace mdsm::test {
@@ -14,26 +14,9 @@ namespace {
 
 constexpr int64_t kSide = 8;
 
-// E = 50 ‖x‖²: sigma0² grad_x = x, so that the residual is the image itself, whatever the noise.
-class Bowl : public AnalyticEnergy {
- public:
-  Bowl() : AnalyticEnergy(kTiny, 0.1) {}
-  double energy_of(const float* x, float* grad_x) const override {
-    double sum = 0;
-    for (size_t i = 0; i < kPixels; ++i) {
-      sum += 50 * x[i] * x[i];
-      if (grad_x) grad_x[i] = 100 * x[i];
-    }
-    return sum;
-  }
-};
+using Bowl = BowlEnergy;
 
-Tensor noise(int64_t n, double std, uint64_t seed) {
-  Tensor x({n, 1, kSide, kSide});
-  RandomStream(seed, Purpose::check).fill_normal(x.values());
-  for (float& value : x.values()) value *= static_cast<float>(std);
-  return x;
-}
+Tensor noise(int64_t n, double std, uint64_t seed) { return noise_tensor(n, std, seed); }
 
 eval::Detector fitted(double rate = 0.05) {
   Bowl engine;

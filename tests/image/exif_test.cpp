@@ -20,7 +20,8 @@ std::string number(uint32_t value, size_t bytes, bool little) {
 std::string exif(int orientation, bool little) {
   std::string out = little ? "II" : "MM";
   out += number(42, 2, little) + number(8, 4, little) + number(2, 2, little);
-  out += number(0x010f, 2, little) + number(2, 2, little) + number(4, 4, little) + "abc" + std::string(1, '\0');
+  out +=
+      number(0x010f, 2, little) + number(2, 2, little) + number(4, 4, little) + "abc" + std::string(1, '\0');
   out += number(0x0112, 2, little) + number(3, 2, little) + number(1, 4, little) +
          number(static_cast<uint32_t>(orientation), 2, little) + number(0, 2, little);
   return out + number(0, 4, little);
@@ -33,12 +34,14 @@ TEST(Exif, OrientationInBothByteOrders) {
     for (const bool little : {true, false}) EXPECT_EQ(orientation_of(exif(value, little)), value);
   for (const int wrong : {0, 9, 4711}) EXPECT_EQ(orientation_of(exif(wrong, true)), 1);
   const std::string good = exif(6, true);
-  for (size_t size = 0; size < good.size() - 6; ++size) EXPECT_EQ(orientation_of(good.substr(0, size)), 1) << size;
+  for (size_t size = 0; size < good.size() - 6; ++size)
+    EXPECT_EQ(orientation_of(good.substr(0, size)), 1) << size;
   EXPECT_EQ(orientation_of("II*\0\xff\xff\xff\xff"), 1);
 }
 
-// The picture "ab / cd" as a camera stores it in each orientation, turned upright again: by the definition of the
-// standard, where the first row of the file is at the top, top, bottom, bottom, left, right, right, left of the scene.
+// The picture "ab / cd" as a camera stores it in each orientation, turned upright again: by the definition of
+// the standard, where the first row of the file is at the top, top, bottom, bottom, left, right, right, left
+// of the scene.
 TEST(Exif, EveryOrientationTurnsUpright) {
   const char* const stored[] = {"abcd", "badc", "dcba", "cdab", "acbd", "bdac", "dbca", "cadb"};
   for (int orientation = 1; orientation <= 8; ++orientation) {
@@ -73,7 +76,8 @@ TEST(Picture, SixteenBitsStaySixteen) {
   Picture bytes = to_picture(make_image(3, 2, 1, 77));
   EXPECT_EQ(bytes.bits, 8);
   write_picture(folder / "c.png", bytes);
-  EXPECT_EQ(std::get<std::vector<uint8_t>>(read_picture(folder / "c.png").values), std::vector<uint8_t>(6, 77));
+  EXPECT_EQ(std::get<std::vector<uint8_t>>(read_picture(folder / "c.png").values),
+            std::vector<uint8_t>(6, 77));
 }
 
 }  // namespace

@@ -58,9 +58,7 @@ void Score::declare(OptionSet& options) {
   options.add("levels", fitting_.levels, "--fit: noise levels, separated by commas").meta("LIST");
   options.add("draws", fitting_.detector.features.draws, "--fit: draws of the noise at each level")
       .range(1, 1000);
-  options
-      .add("components", fitting_.detector.mixture.components,
-           "--fit: Gaussians of the densities but the spectrum's")
+  options.add("components", fitting_.detector.mixture.components, "--fit: Gaussians of the density of norms")
       .range(1, 1000);
   options.add("seed", fitting_.seed, "of the noise, the split and random subsets").range(0, 1e9);
   fitting_.use.declare_engine(options);

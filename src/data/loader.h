@@ -20,9 +20,9 @@ namespace mdsm::data {
 struct LoaderOptions {
   int64_t batch = 128;
   uint64_t seed = 0;
-  AugmentOptions augment;  // drawn per image from the seed
-  int64_t first_step = 0;  // the cursor: number of batches already consumed
-  int prefetch = 4;        // batches held ready
+  AugmentOptions augment{};  // drawn per image from the seed
+  int64_t first_step = 0;    // the cursor: number of batches already consumed
+  int prefetch = 4;          // batches held ready
 };
 
 class Loader {

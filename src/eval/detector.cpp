@@ -33,6 +33,14 @@ void take_rows(const FeatureTable& from, int64_t count, RandomStream stream, Fea
   }
 }
 
+// How much larger than usual errors are around a pixel: mean over levels. Smaller ones, as on an even
+// background, are no defect.
+float excess(const std::vector<double>& units) {
+  double sum = 0;
+  for (const double value : units) sum += std::max(0.0, value);
+  return static_cast<float>(sum / static_cast<double>(units.size()));
+}
+
 // Mean of the hottest pixels: a defect covers few of them.
 double hottest(std::vector<float> heat) {
   const auto count = std::max<size_t>(1, static_cast<size_t>(kHotShare * static_cast<double>(heat.size())));
@@ -68,11 +76,12 @@ Sets split(std::shared_ptr<const data::Dataset> good, const DetectorOptions& opt
   return {first.rest, second.held_out, second.rest};
 }
 
-MixtureOptions local_density(const MixtureOptions& norms) {
-  MixtureOptions options = norms;
-  options.tolerance = 1e-5;  // there are many rows
-  return options;
-}
+// Of the surroundings only the units are used, but one Gaussian is there all the same.
+constexpr MixtureOptions kLocalDensity = {.components = 1};
+
+// About z where that is high, and 0 where it is low: what is usual by one measure does not excuse what is
+// strange by another.
+double softplus(double z) { return z > 30 ? z : std::log1p(std::exp(z)); }
 
 float quantile(std::vector<float> values, double share) {
   const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
@@ -109,7 +118,7 @@ Detector Detector::fit(engine::EnergyModel& engine, std::shared_ptr<const data::
   // What is scored with is what a file holds.
   state.densities = {FeatureDensity(fitting.score, options.mixture).numbers(),
                      FeatureDensity(fitting.spectrum, kSpectrumDensity).numbers(),
-                     FeatureDensity(surroundings, local_density(options.mixture)).numbers()};
+                     FeatureDensity(surroundings, kLocalDensity).numbers()};
   state.spread = {1, 1, 1};
   state.calibration = {0};
   Detector detector(state, "the detector");
@@ -174,8 +183,7 @@ std::vector<Parts> Detector::parts(engine::EnergyModel& engine, const data::Data
         std::vector<float> heat(static_cast<size_t>(rows.rows()));
         parallel_for(rows.rows(), 256, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i)
-            heat[static_cast<size_t>(i)] =
-                static_cast<float>(densities_[at(DetectorPart::local)].strangeness(rows.row(i)));
+            heat[static_cast<size_t>(i)] = excess(densities_[at(DetectorPart::local)].in_units(rows.row(i)));
         });
         if (on_heat) on_heat(image, heat);
         found[static_cast<size_t>(image)][at(DetectorPart::local)] = hottest(std::move(heat));
@@ -195,7 +203,7 @@ ImageScore Detector::joined(const Parts& parts) const {
   ImageScore out;
   for (size_t k = 0; k < kDetectorParts; ++k) {
     out.parts[k] = (parts[k] - static_cast<double>(state_.centre[k])) / static_cast<double>(state_.spread[k]);
-    out.score += out.parts[k] / static_cast<double>(kDetectorParts);
+    out.score += softplus(out.parts[k]) / static_cast<double>(kDetectorParts);
   }
   out.p = p_value(out.score);
   out.outlier = out.p <= state_.rate;

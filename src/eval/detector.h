@@ -32,7 +32,7 @@ constexpr int64_t kMaxDetectorSide = 1024;  // pixels; the spectrum of larger im
 
 struct DetectorOptions {
   FeatureOptions features{.energies = false};
-  MixtureOptions mixture;  // of the norms, and of the surroundings of pixels
+  MixtureOptions mixture;  // of the norms
   double rate = 0.01;      // of false alarms
   double hold_out = 0.5;   // share of the images that is held out from the fit
   uint64_t seed = 0;       // of that choice
@@ -68,7 +68,8 @@ class Detector {
   double threshold() const;  // scores above it are outliers
   double p_value(double score) const;
 
-  // heat: of every pixel (H,W), minus the log density of its surroundings; told in the order of the images.
+  // heat: of every pixel (H,W), by how much the errors around it are larger than usual; told in the order of
+  // the images.
   using OnHeat = std::function<void(int64_t image, std::span<const float> heat)>;
   std::vector<ImageScore> score(engine::EnergyModel& engine, const data::Dataset& images,
                                 const std::function<void(int64_t evaluations)>& done = {},

@@ -12,7 +12,8 @@ try:
     import numpy as np
     import torch
 
-    from network import energy
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
+    from mdsm_torch import build
 except ImportError as error:
     MISSING = f"{sys.executable} cannot import {error.name or 'PyTorch'}: {error}"
 
@@ -33,7 +34,7 @@ class Peer:
         self.sigma0, self.lr = request["sigma0"], request["lr"]
         self.ema_decay, self.eps = request["ema"], request["eps"]
         self.half = request["precision"] == "bfloat16"
-        self.net = energy(request)
+        self.net = build(request)
         self.clean, self.noisy, self.weight = (
             torch.from_numpy(np.load(os.path.join(request["folder"], name + ".npy")))
             for name in ("clean", "noisy", "weight"))

@@ -34,7 +34,7 @@ class Completion {
   sample::Samples draw(int64_t first, int64_t count, const sample::Observer& observer,
                        const std::atomic<bool>& stop);
   void keep(const sample::Samples& drawn, int64_t first, const json& how);
-  image::Image put_back(int64_t picture, std::span<const float> result) const;
+  image::Picture put_back(int64_t picture, std::span<const float> result) const;
   void show(int64_t picture, int64_t column, ConstTensorView one);
   void write_figure(const json& how);
   json parameters() const;
@@ -102,16 +102,19 @@ sample::Samples Completion::draw(int64_t first, int64_t count, const sample::Obs
                            mask);
 }
 
-// Known pixels keep their very bytes; the others come from the network.
-image::Image Completion::put_back(int64_t picture, std::span<const float> result) const {
+// Known pixels keep their very values; the others come from the network.
+image::Picture Completion::put_back(int64_t picture, std::span<const float> result) const {
   const image::Picture given = work_.read(picture);
   const Case& one = of(picture);
-  image::Image out = one.fitting.put_back(result, given);
-  const image::Image original = one.fitting.coloured(given);
-  for (size_t p = 0; p < one.mask.known.size(); ++p)
-    if (one.mask.known[p])
-      std::copy_n(original.pixels.begin() + static_cast<int64_t>(p) * out.channels, out.channels,
-                  out.pixels.begin() + static_cast<int64_t>(p) * out.channels);
+  image::Picture out = one.fitting.put_back(result, given);
+  const image::Picture original = one.fitting.coloured(given);
+  std::visit(
+      [&](auto& values) {
+        const auto& kept = std::get<std::decay_t<decltype(values)>>(original.values);
+        for (size_t i = 0; i < values.size(); ++i)
+          if (one.mask.known[i % one.mask.known.size()]) values[i] = kept[i];
+      },
+      out.values);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/hub_folder.h"
 #include "app/output.h"
 #include "core/error.h"
 #include "network/model_file.h"
@@ -31,18 +32,27 @@ ImportResult run_import(const ImportOptions& options) {
 }
 
 ExportResult run_export(const ExportOptions& options) {
-  check_output(options.output, options.force);
   ExportResult result;
   result.written = options.output;
   result.type = options.half ? io::StoredType::float16 : io::StoredType::float32;
-  if (fs::path(options.output).extension() != ".safetensors") result.format = ExportFormat::state_dict;
+  if (options.hub)
+    result.format = ExportFormat::hub;
+  else if (fs::path(options.output).extension() != ".safetensors")
+    result.format = ExportFormat::state_dict;
+  if (options.hub)
+    check_outputs(options.output, {kHubConfig, kHubWeights, kHubCard}, options.force);
+  else
+    check_output(options.output, options.force);
   if (options.half && result.format == ExportFormat::state_dict)
     fail_usage("name a file that ends in .safetensors", "--half writes a model file, not {}", options.output);
   const network::Model model = network::load_model(options.input);
   result.tensors = model.parameters.layout().size();
   result.values = network::parameter_count(model.parameters.spec());
+  result.bowl = model.parameters.spec().bowl != 0;
   if (result.format == ExportFormat::model_file)
     network::save_model(options.output, model.parameters, model.info, result.type);
+  else if (result.format == ExportFormat::hub)
+    write_hub_folder(options.output, model, options.input, result.type);
   else
     network::write_state_dict(options.output, model.parameters);
   return result;
@@ -64,13 +74,17 @@ void print(const ImportResult& result) {
 }
 
 void print(const ExportResult& result) {
-  if (result.format == ExportFormat::model_file)
+  if (result.format != ExportFormat::state_dict)
     fmt::print("{}: {} values as {}\n", result.written, grouped(result.values),
                result.type == io::StoredType::float16 ? "float16" : "float32");
   else
     fmt::print(
         "{}: {} tensors, {} values; load it with torch.load, then load_state_dict(..., strict=False)\n",
         result.written, result.tensors, grouped(result.values));
+  if (result.format == ExportFormat::state_dict && result.bowl)
+    fmt::print(
+        "the model has a bowl, in the entry '{}': python/mdsm_torch.py adds it, the authors' code does not\n",
+        network::kBowlEntry);
 }
 
 }  // namespace mdsm::app

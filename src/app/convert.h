@@ -27,16 +27,18 @@ struct ImportResult {
 struct ExportOptions {
   std::string input, output;  // an output that ends in .safetensors is a model file
   bool half = false;          // weights of a model file as float16
+  bool hub = false;           // the output is a folder for the Hugging Face hub
   bool force = false;
 };
 
-enum class ExportFormat { model_file, state_dict };
+enum class ExportFormat { model_file, state_dict, hub };
 
 struct ExportResult {
   ExportFormat format = ExportFormat::model_file;
   io::StoredType type = io::StoredType::float32;
   size_t tensors = 0;
   int64_t values = 0;
+  bool bowl = false;  // the model has one, which only mdsm and mdsm_torch.py add
   std::string written;
 };
 

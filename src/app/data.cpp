@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "app/output.h"
 #include "core/error.h"
+#include "data/npz.h"
 #include "data/sources.h"
 
 namespace mdsm::app {
@@ -56,8 +58,11 @@ std::string other_sources() {
 }  // namespace
 
 DataResult run_data(const DataOptions& options) {
+  if (!options.npz.empty()) check_output(options.npz, options.force);
   const auto dataset = data::open_dataset(options.data);
-  DataResult result{dataset->description(), data::summarise(*dataset), dataset->class_names(), options.sheet};
+  DataResult result{dataset->description(), data::summarise(*dataset), dataset->class_names(), options.sheet,
+                    options.npz};
+  if (!options.npz.empty()) data::write_npz(options.npz, *dataset);
   if (!options.sheet.empty())
     image::write_png(options.sheet,
                      data::contact_sheet(*dataset, options.columns, options.rows, options.scale));
@@ -78,6 +83,7 @@ json to_json(const DataResult& result) {
               {"classes", classes}};
   out["shape"] = {found.image.c, found.image.h, found.image.w};
   if (!result.sheet.empty()) out["sheet"] = result.sheet;
+  if (!result.npz.empty()) out["npz"] = result.npz;
   return out;
 }
 
@@ -90,6 +96,7 @@ void print(const DataResult& result) {
   fmt::print("mean       {}\ndeviation  {}\n", numbers_text(found.mean), numbers_text(found.deviation));
   print_classes(found, result.classes);
   if (!result.sheet.empty()) fmt::print("sheet      {}\n", result.sheet);
+  if (!result.npz.empty()) fmt::print("array      {}\n", result.npz);
 }
 
 std::vector<KnownSource> known_sources() {

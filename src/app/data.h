@@ -15,13 +15,15 @@ struct DataOptions {
   data::DataOptions data;
   std::string sheet;  // PNG file for a contact sheet; empty = none
   int64_t columns = 16, rows = 8, scale = 1;
+  std::string npz;  // file for the images as an array; empty = none
+  bool force = false;
 };
 
 struct DataResult {
   std::string description;
   data::DatasetSummary summary;
   std::vector<std::string> classes;  // names of the labels 0, 1, ...; may be empty
-  std::string sheet;
+  std::string sheet, npz;
 };
 
 DataResult run_data(const DataOptions& options);

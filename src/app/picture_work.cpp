@@ -24,6 +24,7 @@ PictureWork::PictureWork(std::string command, const PictureOptions& options, con
     return;
   }
   pictures_ = data::list_pictures(options.images, data.limit);
+  data::check_different(pictures_);
   if (const size_t all = pictures_.size(); all > 1) {  // one alone says itself what is wrong with it
     pictures_ = data::readable(std::move(pictures_), damaged_);
     if (count() == 0)
@@ -71,11 +72,11 @@ PictureWork::~PictureWork() {
   if (made_folder_) fs::remove(options_.out, error);  // refuses a folder that is not empty
 }
 
-void PictureWork::write_result(int64_t picture, int64_t version, const image::Image& image,
+void PictureWork::write_result(int64_t picture, int64_t version, const image::Picture& image,
                                const std::map<std::string, std::string>& text) const {
   const fs::path path = result(picture, version);
   make_folder(path.parent_path());
-  image::write_png(path, image, text);
+  image::write_picture(path, image, text);
 }
 
 void PictureWork::write_figure(std::span<const image::Image> cells, int64_t columns,

@@ -60,7 +60,7 @@ class PictureWork {
   // Before the work: refuses results that exist already (without force), then makes the folder.
   // versions: results of each picture; 0: one, under the name of the picture itself.
   void prepare_output(int64_t versions);
-  void write_result(int64_t picture, int64_t version, const image::Image& image,
+  void write_result(int64_t picture, int64_t version, const image::Picture& image,
                     const std::map<std::string, std::string>& text) const;
   // cells: of figure_cell(), row by row.
   void write_figure(std::span<const image::Image> cells, int64_t columns,

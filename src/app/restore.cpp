@@ -39,7 +39,7 @@ class Restoration {
   sample::Samples draw(int64_t first, int64_t count, const sample::Observer& observer,
                        const std::atomic<bool>& stop);
   void keep(const sample::Samples& drawn, int64_t first, const json& how);
-  image::Image put_back(int64_t picture, std::span<const float> result) const;
+  image::Picture put_back(int64_t picture, std::span<const float> result) const;
   Tensor shown_measurement(int64_t picture) const;
   void show(int64_t picture, int64_t column, ConstTensorView one);
   void finish(int64_t picture);
@@ -95,7 +95,7 @@ Tensor Restoration::measured(int64_t i, const restore::LinearMeasurement& measur
   return options_.degrade ? measurement.measure(picture(i)) : picture(i);
 }
 
-image::Image Restoration::put_back(int64_t picture, std::span<const float> result) const {
+image::Picture Restoration::put_back(int64_t picture, std::span<const float> result) const {
   const image::Picture given = work_.read(picture);
   const int64_t scale = enlargement();
   return fittings_[static_cast<size_t>(picture)].put_back(

@@ -17,11 +17,11 @@ void declare_saving(OptionSet& options, TrainingSetup& setup, const std::vector<
   options.add("desc", setup.job.desc, "a word for the end of the run folder's name");
   options
       .add("resume", setup.job.resume,
-           fmt::format(
-               "go on with this run; steps, lr*, warmup, clip, micro-batch, *-every, engine, device and "
-               "threads may change, and {}",
-               fmt::join(may_change, ", ")))
-      .meta("RUN")
+           fmt::format("go on with this run, or with the latest in --outdir; steps, lr*, warmup, clip, "
+                       "micro-batch, *-every, engine, device and "
+                       "threads may change, and {}",
+                       fmt::join(may_change, ", ")))
+      .meta("RUN|latest")
       .command_line_only();
   options
       .add("stop-after", setup.job.stop_after,
@@ -39,6 +39,7 @@ void TrainingSetup::declare(OptionSet& options) {
   data::DeclareData which;
   which.flip = true;
   data::declare_data_options(options, job.data, which);
+  data::declare_augment_options(options, job.train.augment);
   options.group("Network");
   options
       .add("init", job.init,
@@ -78,6 +79,7 @@ void TrainingSetup::take_start(OptionSet& options) {
 }
 
 void TrainingSetup::resolve(OptionSet& options) {
+  if (job.resume == "latest") job.resume = train::RunFolder::latest(job.outdir).string();
   if (!job.resume.empty() && options.given("init"))
     fail_usage("leave --init out; a run goes on from its own checkpoint",
                "--init and --resume exclude each other");

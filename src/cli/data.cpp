@@ -30,14 +30,19 @@ class Data : public Command {
     options.add("columns", show_.columns, "columns of the sheet").range(1, 1000);
     options.add("rows", show_.rows, "rows of the sheet").range(1, 1000);
     options.add("scale", show_.scale, "size of a pixel on the sheet").range(1, 64);
+    options.add("npz", show_.npz, "write the images as ADM does: arr_0, uint8 of (N,H,W,C); arr_1, labels")
+        .meta("FILE.npz");
+    options.add("force", show_.force, "replace an existing .npz file").command_line_only();
     options.add("json", json_, "print JSON").command_line_only();
     options.example("mdsm data fashion-mnist --sheet sheet.png");
+    options.example("mdsm data samples/samples.npy --npz samples.npz");
     options.example("mdsm data photos --crop 140 --resize 64 --json");
   }
 
-  int run(OptionSet&) override {
-    if (show_.data.source.empty() && !show_.sheet.empty())
-      fail_usage("name a source", "mdsm data: --sheet of what?");
+  int run(OptionSet& options) override {
+    for (const char* file : {"sheet", "npz"})
+      if (show_.data.source.empty() && options.given(file))
+        fail_usage("name a source", "mdsm data: --{} of what?", file);
     show_.data.seed = static_cast<uint64_t>(seed_);
     if (show_.data.source.empty() || list_)
       show(app::known_sources(), json_);

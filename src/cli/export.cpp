@@ -21,12 +21,15 @@ class Export : public Command {
         .add("output", job_.output,
              "what to write: a PyTorch state dict, names as the authors', or a model file if it ends in "
              ".safetensors")
-        .meta("STATE_DICT.pt|MODEL.safetensors")
+        .meta("STATE_DICT.pt|MODEL.safetensors|FOLDER")
         .positional()
         .required();
     options.add("half", job_.half, "a model file with weights as float16, half the size");
+    options.add("hub", job_.hub,
+                "write a folder for the Hugging Face hub: config.json, model.safetensors and a model card");
     options.add("force", job_.force, "replace an existing file").command_line_only();
     options.example("mdsm export model.safetensors netE.pt");
+    options.example("mdsm export fashion-mnist hub --hub");
     options.example("mdsm export runs/00000 small.safetensors --half");
   }
 

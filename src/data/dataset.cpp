@@ -86,6 +86,8 @@ std::unique_ptr<Dataset> open_dataset(const DataOptions& options) {
   }
   try {
     const Resolved from = resolve(options.source);
+    if (from.source.open)
+      if (auto images = from.source.open({from.path, options})) return images;
     RawImages images = from.source.read({from.path, options});
     if (images.shape.n < 1) fail("use another source", "{}: holds no images", images.from);
     if (!from.source.classes.empty() && !images.labels.empty()) images.classes = from.source.classes;

@@ -1,6 +1,7 @@
 #include "data/fitting.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/error.h"
 #include "data/source.h"
@@ -92,40 +93,59 @@ bool Fitting::covers(const image::Mask& mask) const {
   return true;
 }
 
-image::Image Fitting::coloured(const image::Picture& picture) const {
+image::Picture Fitting::coloured(const image::Picture& picture) const {
   check_picture(picture);
   DataOptions only_colour;
   only_colour.pad = 0;
   only_colour.colour = network_.c == 1 ? Colour::grey : Colour::rgb;
   RawImages raw = data::fit(raw_image(picture, name_), only_colour);
-  return image::to_image(image::Picture{raw.shape, std::move(raw.values)});
+  return {raw.shape, std::move(raw.values), picture.bits};
 }
 
-image::Image Fitting::put_back(std::span<const float> result, const image::Picture& picture) const {
+std::vector<float> Fitting::scaled_back(std::span<const float> plane) const {
+  std::vector<float> inner(static_cast<size_t>(resized_.width * resized_.height));
+  image::copy_centred<float>({plane.data(), network_.w, network_.h, 1},
+                             {inner.data(), resized_.width, resized_.height, 1});
+  if (resized_ == cropped_) return inner;
+  std::vector<float> outer(static_cast<size_t>(cropped_.width * cropped_.height));
+  image::resize_raster(image::Raster<const float>{inner.data(), resized_.width, resized_.height, 1},
+                       {outer.data(), cropped_.width, cropped_.height, 1});
+  return outer;
+}
+
+std::vector<float> Fitting::placed(std::span<const float> plane) const {
+  std::vector<float> out(static_cast<size_t>(picture_.width * picture_.height),
+                         std::numeric_limits<float>::quiet_NaN());
+  const std::vector<float> part = scaled_back(plane);
+  image::copy_centred<float>({part.data(), cropped_.width, cropped_.height, 1},
+                             {out.data(), picture_.width, picture_.height, 1});
+  return out;
+}
+
+// part: of the cropped size, put on the middle of plane c.
+template <class T>
+void Fitting::replace_centre(const std::vector<float>& part, int64_t c, std::vector<T>& values) const {
+  std::vector<T> converted(part.size());
+  if constexpr (std::same_as<T, uint8_t>)
+    std::ranges::transform(part, converted.begin(), image::to_byte);
+  else
+    std::ranges::copy(part, converted.begin());
+  image::copy_centred<T>(
+      {converted.data(), cropped_.width, cropped_.height, 1},
+      {values.data() + c * picture_.width * picture_.height, picture_.width, picture_.height, 1});
+}
+
+image::Picture Fitting::put_back(std::span<const float> result, const image::Picture& picture) const {
   check_picture(picture);
-  if (picture_ == cropped_ && cropped_ == resized_ && resized_ == Size{network_.w, network_.h})
-    return image::to_image(ConstTensorView{result.data(), network_});
-  image::Image out = coloured(picture);
-  Tensor middle({1, network_.c, resized_.height, resized_.width});
-  Tensor part({1, network_.c, cropped_.height, cropped_.width});
+  image::Picture out = coloured(picture);
+  const auto plane = static_cast<size_t>(network_.h * network_.w);
   for (int64_t c = 0; c < network_.c; ++c) {
-    const image::Raster<const float> plane{result.data() + c * network_.h * network_.w, network_.w,
-                                           network_.h, 1};
-    float* inner = middle.data() + c * resized_.height * resized_.width;
-    float* outer = part.data() + c * cropped_.height * cropped_.width;
-    image::copy_centred<float>(plane, {inner, resized_.width, resized_.height, 1});
-    for (int64_t i = 0; i < resized_.height * resized_.width; ++i)
-      inner[i] = std::clamp(inner[i], 0.0f, 1.0f);
-    const image::Raster<const float> source{inner, resized_.width, resized_.height, 1};
-    const image::Raster<float> target{outer, cropped_.width, cropped_.height, 1};
-    if (resized_ == cropped_)
-      image::copy_centred(source, target);
-    else
-      image::resize_raster(source, target);
+    std::vector<float> clamped(plane);
+    std::ranges::transform(result.subspan(static_cast<size_t>(c) * plane, plane), clamped.begin(),
+                           [](float value) { return std::clamp(value, 0.0f, 1.0f); });
+    const std::vector<float> part = scaled_back(clamped);
+    std::visit([&](auto& values) { replace_centre(part, c, values); }, out.values);
   }
-  const image::Image piece = image::to_image(part);
-  image::copy_centred<uint8_t>({piece.pixels.data(), piece.width, piece.height, piece.channels},
-                               {out.pixels.data(), out.width, out.height, out.channels});
   return out;
 }
 

@@ -34,10 +34,14 @@ class Fitting {
   // Whether every missing pixel lies in the part that the network sees; a crop leaves some out.
   bool covers(const image::Mask& mask) const;
 
-  // The picture in the network's colours with the fitted part replaced by result (C,H,W).
-  image::Image put_back(std::span<const float> result, const image::Picture& picture) const;
+  // The picture in the network's colours with the fitted part replaced by result (C,H,W); bytes stay bytes
+  // and floats floats.
+  image::Picture put_back(std::span<const float> result, const image::Picture& picture) const;
+  // A plane of the network's size (H,W) where it belongs in the picture (H,W of that); what the network did
+  // not see is not a number.
+  std::vector<float> placed(std::span<const float> plane) const;
   // The picture in the network's colours.
-  image::Image coloured(const image::Picture& picture) const;
+  image::Picture coloured(const image::Picture& picture) const;
 
   // How it was fitted, for people: "640x480, resized to 32x32"; empty where nothing was to do.
   std::string text() const;
@@ -49,6 +53,10 @@ class Fitting {
   };
   void fill_in(int64_t size);  // what the options leave open, for a network of one size
   void check_picture(const image::Picture& picture) const;
+  // A plane of the network's size (H,W) without padding, scaled back: the cropped part of the picture.
+  std::vector<float> scaled_back(std::span<const float> plane) const;
+  template <class T>
+  void replace_centre(const std::vector<float>& part, int64_t c, std::vector<T>& values) const;
 
   Shape network_;
   DataOptions steps_;                 // crop, resize, pad and colour with nothing left open

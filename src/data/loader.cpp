@@ -1,6 +1,5 @@
 #include "data/loader.h"
 
-#include <algorithm>
 #include <limits>
 #include <system_error>
 
@@ -8,13 +7,6 @@
 #include "core/random.h"
 
 namespace mdsm::data {
-namespace {
-
-void flip_rows(std::span<float> image, int64_t width) {
-  for (auto row = image.begin(); row != image.end(); row += width) std::reverse(row, row + width);
-}
-
-}  // namespace
 
 Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
     : dataset_(dataset), options_(options), consumed_(options.first_step) {
@@ -86,8 +78,8 @@ Tensor Loader::make_batch(int64_t step) {
     }
     const std::span<float> image = batch.view().image(i);
     dataset_.read(order_[static_cast<size_t>(k % images)], image);
-    if (options_.flip && RandomStream(options_.seed, Purpose::flip, static_cast<uint64_t>(k)).bits() >> 31)
-      flip_rows(image, shape.w);
+    if (options_.augment.any())
+      augment(image, shape, options_.augment, options_.seed, static_cast<uint64_t>(k));
   }
   return batch;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/tensor.h"
+#include "data/augment.h"
 #include "data/dataset.h"
 
 namespace mdsm::data {
@@ -19,7 +20,7 @@ namespace mdsm::data {
 struct LoaderOptions {
   int64_t batch = 128;
   uint64_t seed = 0;
-  bool flip = false;                     // random horizontal flip, drawn per image from the seed
+  AugmentOptions augment{};              // drawn per image from the seed
   int64_t first_step = 0;                // the cursor: number of batches already consumed
   int prefetch = 4;                      // batches held ready
   int64_t first_image = 0, images = -1;  // of each batch, the only ones to be read; -1 = all

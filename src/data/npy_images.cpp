@@ -1,6 +1,12 @@
-// Images in one .npy array: uint8, or floats in [0,1]; N,H,W or N,C,H,W or N,H,W,C.
+// Images in an array: uint8, or floats in [0,1]; N,H,W or N,C,H,W or N,H,W,C. An .npy file holds one; an .npz
+// file several, of which arr_0 (or the only one) is the images and arr_1 the labels, as ADM writes its
+// samples.
+#include <algorithm>
+#include <cmath>
+
 #include "core/error.h"
 #include "data/source.h"
+#include "io/archive.h"
 #include "io/npy.h"
 
 namespace mdsm::data {
@@ -38,9 +44,7 @@ void check_range(const std::vector<float>& values, const Shape& s, const std::st
            name, static_cast<int64_t>(i) / s.per_image(), values[i]);
 }
 
-RawImages read_npy_images(const SourceRequest& request) {
-  const std::string name = request.path.string();
-  io::NpyArray array = io::read_npy(request.path);
+RawImages from_array(io::NpyArray array, const SourceRequest& request, const std::string& name) {
   RawImages raw;
   raw.shape = shape_of(array.shape, name);
   raw.from = name;
@@ -55,6 +59,58 @@ RawImages read_npy_images(const SourceRequest& request) {
   if (const auto* floats = std::get_if<std::vector<float>>(&array.values))
     check_range(*floats, raw.shape, name);
   raw.values = std::move(array.values);
+  return raw;
+}
+
+RawImages read_npy_images(const SourceRequest& request) {
+  return fit(from_array(io::read_npy(request.path), request, request.path.string()), request.options);
+}
+
+// The names of the arrays, without ".npy".
+std::vector<std::string> array_names(const fs::path& path) {
+  std::vector<std::string> names;
+  io::ArchiveEntries entries{
+      .format = io::ArchiveFormat::zip, .hint = "save it with numpy.savez", .name = {}};
+  entries.name = [&](const std::string& entry) -> std::string {
+    if (fs::path(entry).extension() == ".npy") names.push_back(fs::path(entry).replace_extension().string());
+    return "";
+  };
+  io::for_each_entry(path, entries, {});
+  return names;
+}
+
+void add_labels(RawImages& raw, const std::vector<std::byte>& bytes, const std::string& name) {
+  const io::NpyDoubles labels = io::parse_npy(bytes, name);
+  const auto n = static_cast<size_t>(raw.shape.n);
+  if (labels.shape.size() != 1 || labels.values.size() < n)
+    fail("save one label for each image", "{}: an array of ({}) for {} images", name,
+         fmt::join(labels.shape, ", "), n);
+  for (size_t i = 0; i < n; ++i) {
+    if (!(labels.values[i] >= 0 && labels.values[i] < 1e6 &&
+          labels.values[i] == std::floor(labels.values[i])))
+      fail("save whole numbers from 0", "{}: image {} has the label {}", name, i, labels.values[i]);
+    raw.labels.push_back(static_cast<int32_t>(labels.values[i]));
+  }
+}
+
+RawImages read_npz_images(const SourceRequest& request) {
+  const std::string name = request.path.string();
+  const std::vector<std::string> names = array_names(request.path);
+  const bool usual = std::ranges::find(names, "arr_0") != names.end();
+  if (!usual && names.size() != 1)
+    fail("save the images as arr_0: numpy.savez(file, images)", "{}: {} arrays and none is arr_0{}", name,
+         names.size(), names.empty() ? "" : fmt::format(": {}", fmt::join(names, ", ")));
+  const std::string images = usual ? "arr_0" : names[0];
+  io::ArchiveEntries entries{
+      .format = io::ArchiveFormat::zip, .hint = "save it with numpy.savez", .name = {}};
+  entries.name = [&](const std::string& entry) -> std::string {
+    const std::string array = fs::path(entry).replace_extension().string();
+    return fs::path(entry).extension() == ".npy" && (array == images || array == "arr_1") ? array : "";
+  };
+  auto found = io::read_archive(request.path, entries);
+  RawImages raw = from_array(io::parse_npy_array(found.at(images), name + ": " + images), request, name);
+  found.erase(images);
+  if (found.contains("arr_1")) add_labels(raw, found.at("arr_1"), name + ": arr_1");
   return fit(std::move(raw), request.options);
 }
 
@@ -66,6 +122,14 @@ Source npy_source() {
           .files = "an .npy array",
           .recognises = [](const fs::path& path) { return !is_folder(path) && ends_with(path, {".npy"}); },
           .read = read_npy_images};
+}
+
+Source npz_source() {
+  return {.name = "npz",
+          .what = "images in the array arr_0, labels in arr_1",
+          .files = "an .npz file",
+          .recognises = [](const fs::path& path) { return !is_folder(path) && ends_with(path, {".npz"}); },
+          .read = read_npz_images};
 }
 
 }  // namespace mdsm::data

@@ -17,15 +17,6 @@ void add_file(Pictures& pictures, std::vector<fs::path>& files, const fs::path& 
   files.push_back(file);
 }
 
-void check_different(const Pictures& pictures) {
-  std::map<fs::path, size_t> seen;
-  for (size_t i = 0; i < pictures.size(); ++i)
-    if (const auto [at, added] = seen.emplace(pictures.names[i], i); !added)
-      fail_usage("work on them in two calls with two output folders",
-                 "{} and {}: both would be written as {}", pictures.labels[at->second], pictures.labels[i],
-                 pictures.names[i].string() + ".png");
-}
-
 // "fashion-mnist", or the last part of a path.
 std::string short_name(const std::string& source) {
   fs::path path = source.substr(0, source.find(':'));
@@ -35,6 +26,15 @@ std::string short_name(const std::string& source) {
 }
 
 }  // namespace
+
+void check_different(const Pictures& pictures) {
+  std::map<fs::path, size_t> seen;
+  for (size_t i = 0; i < pictures.size(); ++i)
+    if (const auto [at, added] = seen.emplace(pictures.names[i], i); !added)
+      fail_usage("work on them in two calls with two output folders",
+                 "{} and {}: both would be written as {}", pictures.labels[at->second], pictures.labels[i],
+                 pictures.names[i].string() + ".png");
+}
 
 Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit) {
   Pictures pictures;
@@ -46,18 +46,14 @@ Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit) {
       add_file(pictures, *files, path, path.filename(), false);
       continue;
     }
-    const auto found = image_files(path);
-    if (found.empty())
-      fail("name a folder with .png, .jpg or .jpeg files", "{}: no images in this folder", path.string());
-    for (const auto& file : found) add_file(pictures, *files, path / file, file, true);
+    for (const auto& file : image_files(path)) add_file(pictures, *files, path / file, file, true);
   }
   if (limit > 0 && pictures.size() > static_cast<size_t>(limit)) {
     pictures.names.resize(static_cast<size_t>(limit));
     pictures.labels.resize(static_cast<size_t>(limit));
     pictures.in_folder.resize(static_cast<size_t>(limit));
   }
-  check_different(pictures);
-  pictures.read = [files](size_t i) { return image::to_picture(image::read_image((*files)[i])); };
+  pictures.read = [files](size_t i) { return image::read_picture((*files)[i]); };
   return pictures;
 }
 

@@ -13,13 +13,16 @@
 namespace mdsm::data {
 
 struct Pictures {
-  std::vector<fs::path> names;      // for outputs: relative, without extension, all different
+  std::vector<fs::path> names;      // for outputs: relative, without extension
   std::vector<std::string> labels;  // for messages: where each comes from
   std::vector<bool> in_folder;      // found in a folder, not named itself
   std::function<image::Picture(size_t)> read;
 
   size_t size() const { return names.size(); }
 };
+
+// Refuses pictures of one name, whose results would be one file.
+void check_different(const Pictures& pictures);
 
 // paths: image files, which keep their names, and folders, whose files keep theirs below the folder. limit:
 // only the first so many; 0 = all.

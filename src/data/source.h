@@ -45,6 +45,8 @@ struct Source {
   std::function<bool(const fs::path&)> recognises{};
   // The images, fitted (crop, resize, pad, colour: see fit()) and limited as asked for.
   std::function<RawImages(const SourceRequest&)> read{};
+  // A data set of the source's own kind in place of one in memory; none: it is to be read.
+  std::function<std::unique_ptr<Dataset>(const SourceRequest&)> open{};
   std::vector<std::string> classes{};  // names of the labels, where the files do not tell
 
   bool has_files() const { return static_cast<bool>(recognises); }

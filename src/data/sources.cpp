@@ -6,9 +6,9 @@
 // Every source that ships, in the order of `mdsm data --list`; name_source() is defined in the source's own
 // file. Paths are offered to them in this order too: the folder of images takes any folder that is left, and
 // an idx file is told by its first bytes where its name says nothing.
-#define MDSM_SOURCES(each)                                                                                  \
-  each(fashion_mnist) each(mnist) each(stacked_mnist) each(cifar10) each(svhn) each(image_folder) each(npy) \
-      each(idx)
+#define MDSM_SOURCES(each)                                                                    \
+  each(fashion_mnist) each(mnist) each(stacked_mnist) each(cifar10) each(cifar100) each(svhn) \
+      each(image_archive) each(image_folder) each(streamed_folder) each(npy) each(npz) each(idx)
 
 namespace mdsm::data {
 

@@ -50,6 +50,18 @@ std::vector<double> variances(const FeatureTable& data) {
 
 }  // namespace
 
+GaussianMixture::GaussianMixture(std::vector<Part> parts) : parts_(std::move(parts)) {
+  for (Part& part : parts_) normalise(part);
+}
+
+void GaussianMixture::normalise(Part& part) {
+  const size_t d = part.mean.size();
+  double log_det = 0;
+  for (size_t j = 0; j < d; ++j) log_det += std::log(part.factor[j * d + j]);
+  part.log_scale =
+      std::log(part.weight) - log_det - static_cast<double>(d) / 2 * std::log(2 * std::numbers::pi);
+}
+
 double GaussianMixture::log_part(const Part& part, std::span<const double> x) const {
   const size_t d = x.size();
   std::vector<double> z(d);  // L⁻¹ (x - mean)
@@ -115,15 +127,12 @@ void GaussianMixture::maximise(const FeatureTable& data, const std::vector<doubl
         for (size_t k = kind == Covariance::full ? 0 : j; k <= j; ++k)
           covariance[j * d + k] += share * (data.row(i)[j] - mean[j]) * (data.row(i)[k] - mean[k]);
     }
-    double log_det = 0;
     for (size_t j = 0; j < d; ++j) covariance[j * d + j] += floor[j];
     if (!linalg::cholesky(covariance, static_cast<int64_t>(d)))
       fail("use --covariance diagonal or fewer --components", "a singular covariance");
-    for (size_t j = 0; j < d; ++j) log_det += std::log(covariance[j * d + j]);
     part.mean = std::move(mean);
     part.factor = std::move(covariance);
-    part.log_scale =
-        std::log(part.weight) - log_det - static_cast<double>(d) / 2 * std::log(2 * std::numbers::pi);
+    normalise(part);
   }
 }
 

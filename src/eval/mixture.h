@@ -37,6 +37,15 @@ struct MixtureOptions {
 
 class GaussianMixture {
  public:
+  struct Part {
+    double weight = 0;
+    std::vector<double> mean;
+    std::vector<double> factor;  // lower triangle L of the covariance L Lᵀ, (d x d)
+    double log_scale = 0;        // log weight - log of the normaliser; follows from the others
+  };
+
+  GaussianMixture() = default;
+  explicit GaussianMixture(std::vector<Part> parts);
   static GaussianMixture fit(const FeatureTable& data, const MixtureOptions& options);
 
   double log_density(std::span<const double> x) const;
@@ -46,13 +55,10 @@ class GaussianMixture {
   // Mean log density of the data after each iteration: never falls (up to the floor of the variances).
   const std::vector<double>& history() const { return history_; }
 
+  const std::vector<Part>& parts() const { return parts_; }
+
  private:
-  struct Part {
-    double weight = 0;
-    std::vector<double> mean;
-    std::vector<double> factor;  // lower triangle L of the covariance L Lᵀ, (d x d)
-    double log_scale = 0;        // log weight - log of the normaliser
-  };
+  static void normalise(Part& part);
   double log_part(const Part& part, std::span<const double> x) const;
   static void drop(Part& part, size_t dimensions);
   void expect(const FeatureTable& data, std::vector<double>& shares);

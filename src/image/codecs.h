@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "image/image.h"
 
@@ -18,6 +21,17 @@ void check_image_size(int64_t width, int64_t height, int64_t channels, const std
 // The same of a file that is to be read, before memory is asked for.
 void check_read_size(int64_t width, int64_t height, const std::string& name);
 
+// 16 bits a value, interleaved. orientation: as EXIF counts, still to be applied.
+struct DeepImage {
+  int64_t width = 0, height = 0, channels = 0;
+  int orientation = 1;
+  std::vector<uint16_t> values;
+};
+
+// None where the file has 8 bits a value or less.
+std::optional<DeepImage> decode_deep_png(std::span<const std::byte> file, const std::string& name);
+void write_deep_png(const fs::path& path, const DeepImage& image,
+                    const std::map<std::string, std::string>& text);
 Image decode_png(std::span<const std::byte> file, const std::string& name);
 Image decode_jpeg(std::span<const std::byte> file, const std::string& name);
 

@@ -5,14 +5,9 @@
 #include "image/image.h"
 
 namespace mdsm::image {
-namespace {
-
-// Not a number shows as black: this is for looking, the checks are elsewhere.
 uint8_t to_byte(float value) {
   return value > 0 ? static_cast<uint8_t>(std::min(value, 1.0f) * 255.0f + 0.5f) : uint8_t{0};
 }
-
-}  // namespace
 
 Image to_image(ConstTensorView one) {
   const Shape& s = one.shape;

@@ -24,8 +24,9 @@ struct Image {
 
 Image make_image(int64_t width, int64_t height, int64_t channels, uint8_t fill = 0);
 
-// PNG or JPEG, told apart by their first bytes; palettes become RGB, 16 bits 8, transparency black. Damaged
-// and truncated files are errors, as are more than 32768 pixels a side or 1 GiB. `name` is for messages.
+// PNG or JPEG, told apart by their first bytes and turned upright as their EXIF data tells; palettes become
+// RGB, 16 bits 8 (image/picture.h keeps them), transparency black. Damaged and truncated files are errors, as
+// are more than 32768 pixels a side or 1 GiB. `name` is for messages.
 Image decode_image(std::span<const std::byte> file, const std::string& name);
 Image read_image(const fs::path& path);
 // text: PNG tEXt chunks, keyword to value.
@@ -41,6 +42,8 @@ constexpr uint8_t luma(uint32_t r, uint32_t g, uint32_t b) {
 Image to_grey(const Image& image);
 Image to_rgb(const Image& image);
 
+// From [0,1], clamped and rounded. Not a number becomes black: this is for looking, the checks are elsewhere.
+uint8_t to_byte(float value);
 // Values in [0,1], clamped and rounded to 8 bits. 1 channel gives grey, 3 RGB; of 2 or more than 3, the
 // first.
 Image to_image(ConstTensorView one);

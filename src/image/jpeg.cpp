@@ -1,5 +1,6 @@
 // JPEG through libjpeg, whose error handler leaves by longjmp: the functions that call setjmp own nothing
-// with a destructor. Grey files stay grey, others become RGB; EXIF orientation is not applied.
+// with a destructor. Grey files stay grey, others become RGB, and all are turned upright as their
+// EXIF data tells.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
@@ -9,6 +10,7 @@
 
 #include "core/error.h"
 #include "image/codecs.h"
+#include "image/exif.h"
 
 namespace mdsm::image {
 namespace {
@@ -16,6 +18,9 @@ namespace {
 // A hostile progressive file can hold so many scans that it takes hours.
 constexpr int64_t kMaxScans = 500, kFewestScans = 32, kPixelScans = int64_t{1} << 31;
 constexpr long kMaxMemory = 256L << 20;  // of libjpeg itself: a progressive file's coefficients
+
+constexpr int kExifMarker = JPEG_APP0 + 1;
+constexpr unsigned kMaxExif = 0xffff;
 
 struct JpegState {
   jpeg_error_mgr errors{};
@@ -67,6 +72,7 @@ bool read_header(JpegState& state, std::span<const std::byte> file) {
   jpeg_create_decompress(&state.decoder);
   state.decoder.progress = &state.progress;
   state.decoder.mem->max_memory_to_use = kMaxMemory;
+  jpeg_save_markers(&state.decoder, kExifMarker, kMaxExif);
   jpeg_mem_src(&state.decoder, reinterpret_cast<const unsigned char*>(file.data()), file.size());
   jpeg_read_header(&state.decoder, TRUE);
   state.decoder.out_color_space = state.decoder.jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
@@ -83,6 +89,17 @@ bool read_pixels(JpegState& state) {
   }
   jpeg_finish_decompress(&state.decoder);
   return true;
+}
+
+int orientation(const JpegState& state) {
+  const std::string_view start("Exif\0\0", 6);
+  for (auto marker = state.decoder.marker_list; marker; marker = marker->next) {
+    const std::span data(reinterpret_cast<const std::byte*>(marker->data), marker->data_length);
+    const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
+    if (marker->marker == kExifMarker && text.starts_with(start))
+      return exif_orientation(data.subspan(start.size()));
+  }
+  return 1;
 }
 
 }  // namespace
@@ -106,8 +123,9 @@ Image decode_jpeg(std::span<const std::byte> file, const std::string& name) {
   const int64_t channels = state.decoder.out_color_space == JCS_GRAYSCALE ? 1 : 3;
   check_read_size(width, height, name);
   state.pixels.resize(static_cast<size_t>(width * height * channels));
+  const int turned = orientation(state);  // the list goes with the decoder
   check(read_pixels(state));
-  return {width, height, channels, std::move(state.pixels)};
+  return upright({width, height, channels, std::move(state.pixels)}, turned);
 }
 
 }  // namespace mdsm::image

@@ -18,7 +18,15 @@ using PixelValues = std::variant<std::vector<uint8_t>, std::vector<float>>;
 struct Picture {
   Shape shape;         // n = 1
   PixelValues values;  // C,H,W
+  int bits = 8;        // of a value in the file it came from; a result has as many
 };
+
+// A PNG file of 16 bits gives floats k/65535, so that nothing of it is lost; others bytes.
+Picture decode_picture(std::span<const std::byte> file, const std::string& name);
+Picture read_picture(const fs::path& path);
+// With the picture's bits a value.
+void write_picture(const fs::path& path, const Picture& picture,
+                   const std::map<std::string, std::string>& text = {});
 
 // The pixels of an image channel by channel.
 std::vector<uint8_t> planes_of(const Image& image);

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "image/codecs.h"
+#include "image/exif.h"
 
 namespace mdsm::image {
 namespace {
@@ -23,8 +24,9 @@ struct PngState {
   std::vector<png_bytep> rows;
   std::vector<uint8_t> pixels;
   png_uint_32 width = 0, height = 0;
-  int64_t bits = 0;  // of a pixel in the file
-  int channels = 0;  // as decoded: 1 grey, 2 grey + alpha, 3 RGB, 4 RGB + alpha
+  int64_t bits = 0;   // of a pixel in the file
+  bool deep = false;  // 16 bits a value, in the file and as decoded
+  int channels = 0;   // as decoded: 1 grey, 2 grey + alpha, 3 RGB, 4 RGB + alpha
 };
 
 [[noreturn]] void on_error(png_structp png, png_const_charp message) {
@@ -76,8 +78,27 @@ std::vector<std::byte> pixel_chunks(std::span<const std::byte> file, const std::
   fail("use another copy of the file", "{}: damaged PNG file: the file ends too early", name);
 }
 
-// Everything to 8 bits: palettes to RGB, transparency to an alpha channel, 16 bits rounded.
-bool read_header(PngState& state) {
+// Depth and kind of the header, which is the first chunk: 16 bits a value.
+bool is_deep_png(std::span<const std::byte> file) {
+  constexpr size_t kDepth = 24;
+  return file.size() > kDepth && file[kDepth] == std::byte{16};
+}
+
+// The content of the first chunk of this kind that is whole; empty where there is none.
+std::span<const std::byte> find_chunk(std::span<const std::byte> file, std::string_view wanted) {
+  for (size_t at = 8; file.size() > at && file.size() - at >= 12;) {
+    const size_t length = big_endian(file.data() + at);
+    if (length > file.size() - at - 12) break;
+    const std::string_view type(reinterpret_cast<const char*>(file.data()) + at + 4, 4);
+    if (type == wanted) return file.subspan(at + 8, length);
+    if (type == "IEND") break;
+    at += 12 + length;
+  }
+  return {};
+}
+
+// Palettes to RGB, transparency to an alpha channel; 16 bits rounded to 8 unless they are to be kept.
+bool read_header(PngState& state, bool keep_depth) {
   if (setjmp(png_jmpbuf(state.png))) return false;
   png_set_user_limits(state.png, kMaxSide, kMaxSide);
   png_set_read_fn(state.png, &state, read_input);
@@ -85,8 +106,12 @@ bool read_header(PngState& state) {
   state.width = png_get_image_width(state.png, state.info);
   state.height = png_get_image_height(state.png, state.info);
   state.bits = int64_t{png_get_bit_depth(state.png, state.info)} * png_get_channels(state.png, state.info);
+  state.deep = keep_depth && png_get_bit_depth(state.png, state.info) == 16;
   png_set_expand(state.png);
-  png_set_scale_16(state.png);
+  if (state.deep)
+    png_set_swap(state.png);  // files have the high byte first
+  else
+    png_set_scale_16(state.png);
   png_set_interlace_handling(state.png);
   png_read_update_info(state.png, state.info);
   state.channels = png_get_channels(state.png, state.info);
@@ -101,19 +126,20 @@ bool read_pixels(PngState& state) {
 }
 
 // Alpha is composited on black, the value that padding has; in place, as a pixel only becomes shorter.
-Image without_alpha(PngState& state) {
-  const bool alpha = state.channels == 2 || state.channels == 4;
-  const int64_t colours = alpha ? state.channels - 1 : state.channels;
-  if (alpha) {
-    const uint8_t* from = state.pixels.data();
-    uint8_t* to = state.pixels.data();
-    for (size_t i = 0; i < size_t{state.width} * state.height; ++i, from += state.channels) {
-      const int opacity = from[colours];
-      for (int64_t c = 0; c < colours; ++c) *to++ = static_cast<uint8_t>((from[c] * opacity + 127) / 255);
-    }
-    state.pixels.resize(static_cast<size_t>(to - state.pixels.data()));
+// Returns the channels that are left. full: the value of opaque pixels.
+template <class Value, class Wide>
+int64_t drop_alpha(std::vector<Value>& values, int64_t channels, Wide full) {
+  if (channels != 2 && channels != 4) return channels;
+  const int64_t colours = channels - 1;
+  const Value* from = values.data();
+  Value* to = values.data();
+  for (size_t i = 0, n = values.size() / static_cast<size_t>(channels); i < n; ++i, from += channels) {
+    const Wide opacity = from[colours];
+    for (int64_t c = 0; c < colours; ++c)
+      *to++ = static_cast<Value>((static_cast<Wide>(from[c]) * opacity + full / 2) / full);
   }
-  return {state.width, state.height, colours, std::move(state.pixels)};
+  values.resize(static_cast<size_t>(to - values.data()));
+  return colours;
 }
 
 struct ReadGuard {
@@ -121,21 +147,31 @@ struct ReadGuard {
   ~ReadGuard() { png_destroy_read_struct(&state.png, &state.info, nullptr); }
 };
 
+// What is written, wherever it lies.
+struct PngRows {
+  int64_t width, height, channels;
+  int bits;
+  const uint8_t* data;
+};
+
 struct WriteGuard {
   PngState& state;
   ~WriteGuard() { png_destroy_write_struct(&state.png, &state.info); }
 };
 
-bool encode(PngState& state, const Image& image, const std::vector<png_text>& text) {
+// rows: of 8 or 16 bits a value.
+bool encode(PngState& state, const PngRows& rows, const std::vector<png_text>& text) {
   if (setjmp(png_jmpbuf(state.png))) return false;
   png_set_write_fn(state.png, &state, write_output, nullptr);
-  png_set_IHDR(state.png, state.info, static_cast<png_uint_32>(image.width),
-               static_cast<png_uint_32>(image.height), 8,
-               image.channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+  png_set_IHDR(state.png, state.info, static_cast<png_uint_32>(rows.width),
+               static_cast<png_uint_32>(rows.height), rows.bits,
+               rows.channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   if (!text.empty()) png_set_text(state.png, state.info, text.data(), static_cast<int>(text.size()));
   png_write_info(state.png, state.info);
-  for (int64_t y = 0; y < image.height; ++y) png_write_row(state.png, image.row(y));
+  if (rows.bits == 16) png_set_swap(state.png);
+  for (int64_t y = 0; y < rows.height; ++y)
+    png_write_row(state.png, rows.data + y * rows.width * rows.channels * rows.bits / 8);
   png_write_end(state.png, nullptr);
   return true;
 }
@@ -159,42 +195,86 @@ std::vector<png_text> text_chunks(const std::map<std::string, std::string>& text
 
 }  // namespace
 
-Image decode_png(std::span<const std::byte> file, const std::string& name) {
-  const std::vector<std::byte> chunks = pixel_chunks(file, name);
-  PngState state;
+namespace {
+
+// The decoded values, still with alpha, in state.pixels.
+void decode(PngState& state, std::span<const std::byte> chunks, size_t file_bytes, bool keep_depth,
+            const std::string& name) {
   state.input = chunks;
-  const ReadGuard guard{state};
   state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
   if (state.png) state.info = png_create_info_struct(state.png);
   if (!state.info) throw std::bad_alloc();
   const auto check = [&](bool good) {
     if (!good) fail("use another copy of the file", "{}: damaged PNG file: {}", name, state.problem);
   };
-  check(read_header(state));
+  check(read_header(state, keep_depth));
   check_read_size(state.width, state.height, name);
   constexpr int64_t kMaxDeflateRatio = 1100;  // deflate cannot do better than 1032 to 1
   if (int64_t{state.width} * state.height * state.bits / 8 >
-      static_cast<int64_t>(file.size()) * kMaxDeflateRatio)
+      static_cast<int64_t>(file_bytes) * kMaxDeflateRatio)
     fail("use another copy of the file", "{}: damaged PNG file: {} bytes cannot hold {}x{} pixels", name,
-         file.size(), state.width, state.height);
-  const size_t row_bytes = size_t{state.width} * static_cast<size_t>(state.channels);
+         file_bytes, state.width, state.height);
+  const size_t row_bytes = size_t{state.width} * static_cast<size_t>(state.channels) * (state.deep ? 2 : 1);
   state.pixels.resize(row_bytes * state.height);
   for (size_t y = 0; y < state.height; ++y) state.rows.push_back(state.pixels.data() + y * row_bytes);
   check(read_pixels(state));
-  return without_alpha(state);
 }
 
-void write_png(const fs::path& path, const Image& image, const std::map<std::string, std::string>& text) {
-  check_image_size(image.width, image.height, image.channels, path.string());
+int orientation_of(std::span<const std::byte> file) {
+  const std::span<const std::byte> exif = find_chunk(file, "eXIf");
+  return exif.empty() ? 1 : exif_orientation(exif);
+}
+
+}  // namespace
+
+Image decode_png(std::span<const std::byte> file, const std::string& name) {
+  const std::vector<std::byte> chunks = pixel_chunks(file, name);
+  PngState state;
+  const ReadGuard guard{state};
+  decode(state, chunks, file.size(), false, name);
+  const int64_t channels = drop_alpha(state.pixels, state.channels, 255);
+  return upright({state.width, state.height, channels, std::move(state.pixels)}, orientation_of(file));
+}
+
+std::optional<DeepImage> decode_deep_png(std::span<const std::byte> file, const std::string& name) {
+  if (!is_deep_png(file)) return std::nullopt;
+  const std::vector<std::byte> chunks = pixel_chunks(file, name);
+  PngState state;
+  const ReadGuard guard{state};
+  decode(state, chunks, file.size(), true, name);
+  std::vector<uint16_t> values(state.pixels.size() / 2);
+  std::memcpy(values.data(), state.pixels.data(), state.pixels.size());
+  const int64_t channels = drop_alpha(values, state.channels, uint64_t{65535});
+  return DeepImage{state.width, state.height, channels, orientation_of(file), std::move(values)};
+}
+
+namespace {
+
+void write_rows(const fs::path& path, const PngRows& rows, const std::map<std::string, std::string>& text) {
+  check_image_size(rows.width, rows.height, rows.channels * rows.bits / 8, path.string());
   const auto chunks = text_chunks(text);
   PngState state;
   const WriteGuard guard{state};
   state.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
   if (state.png) state.info = png_create_info_struct(state.png);
   if (!state.info) throw std::bad_alloc();
-  if (!encode(state, image, chunks))
+  if (!encode(state, rows, chunks))
     fail("free some memory", "{}: cannot be encoded as PNG: {}", path.string(), state.problem);
   write_file(path, state.output);
+}
+
+}  // namespace
+
+void write_png(const fs::path& path, const Image& image, const std::map<std::string, std::string>& text) {
+  write_rows(path, {image.width, image.height, image.channels, 8, image.pixels.data()}, text);
+}
+
+void write_deep_png(const fs::path& path, const DeepImage& image,
+                    const std::map<std::string, std::string>& text) {
+  write_rows(
+      path,
+      {image.width, image.height, image.channels, 16, reinterpret_cast<const uint8_t*>(image.values.data())},
+      text);
 }
 
 }  // namespace mdsm::image

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/open_file.h"
 
 namespace mdsm::io {
 namespace {
@@ -43,9 +44,12 @@ class Reader {
     if (code != ARCHIVE_OK && code != ARCHIVE_WARN) fail_damaged();
     const char* found = archive_entry_pathname(entry);
     path = found ? found : "";
+    is_file_ = archive_entry_filetype(entry) == AE_IFREG;
     size_ = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
     return true;
   }
+
+  bool is_file() const { return is_file_; }
 
   std::vector<std::byte> content() {
     constexpr size_t kPiece = 1 << 16;
@@ -75,17 +79,47 @@ class Reader {
   std::unique_ptr<archive, CloseArchive> in_;
   std::string name_;
   const ArchiveEntries& wanted_;
+  bool is_file_ = false;
   int64_t size_ = 0;  // that the entry is said to have
 };
 
 }  // namespace
 
+ArchiveFormat archive_format(const fs::path& path) {
+  std::ifstream in = open_file(path);
+  char start[2] = {};
+  in.read(start, sizeof start);
+  return start[0] == 'P' && start[1] == 'K' ? ArchiveFormat::zip : ArchiveFormat::tar;
+}
+
+std::vector<std::string> first_entries(const fs::path& path, size_t count) {
+  std::vector<std::string> names;
+  try {
+    ArchiveEntries wanted;
+    wanted.format = archive_format(path);
+    Reader reader(path, wanted);
+    for (std::string entry; names.size() < count && reader.next(entry);)
+      if (reader.is_file()) names.push_back(entry);
+  } catch (const Error&) {
+    names.clear();  // whoever reads it says what is wrong
+  }
+  return names;
+}
+
+void for_each_entry(const fs::path& path, const ArchiveEntries& wanted,
+                    const std::function<void(const std::string&, std::vector<std::byte>)>& take) {
+  Reader reader(path, wanted);
+  for (std::string entry; reader.next(entry);)
+    if (const std::string name = reader.is_file() ? wanted.name(entry) : ""; !name.empty())
+      take(name, reader.content());
+}
+
 std::map<std::string, std::vector<std::byte>> read_archive(const fs::path& path,
                                                            const ArchiveEntries& wanted) {
-  Reader reader(path, wanted);
   std::map<std::string, std::vector<std::byte>> entries;
-  for (std::string entry; reader.next(entry);)
-    if (const std::string name = wanted.name(entry); !name.empty()) entries[name] = reader.content();
+  for_each_entry(path, wanted, [&](const std::string& name, std::vector<std::byte> content) {
+    entries[name] = std::move(content);
+  });
   return entries;
 }
 

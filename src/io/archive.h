@@ -1,5 +1,5 @@
-// Entries of a tar or zip archive, compressed or not, taken whole into memory. Zip files of stored entries
-// that are mapped rather than copied are io/zip.h's.
+// Entries of a tar or zip archive, compressed or not, each taken whole into memory. Zip files of stored
+// entries that are mapped rather than copied are io/zip.h's.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,14 @@ struct ArchiveEntries {
   std::function<std::string(const std::string&)> name;
 };
 
+// zip where the file begins like one.
+ArchiveFormat archive_format(const fs::path& path);
+// Paths of the first so many files in it, to tell kinds of archives apart; none where it is no archive.
+std::vector<std::string> first_entries(const fs::path& path, size_t count);
+
+// Calls with every wanted file's name and content, in the order of the archive. Errors name the file.
+void for_each_entry(const fs::path& path, const ArchiveEntries& wanted,
+                    const std::function<void(const std::string&, std::vector<std::byte>)>& take);
 // The contents of the wanted entries by name; where a name comes twice, the last. Errors name the file.
 std::map<std::string, std::vector<std::byte>> read_archive(const fs::path& path,
                                                            const ArchiveEntries& wanted);

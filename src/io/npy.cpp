@@ -200,6 +200,40 @@ void write_array(const fs::path& path, const char* descr, const std::vector<int6
   file.commit();
 }
 
+// bytes: of the whole file.
+NpyArray read_array(std::istream& in, uint64_t bytes, const std::string& name) {
+  const std::string text = read_header_text(in, name);
+  const Header header = HeaderParser(text, name).parse();
+  const size_t item = item_size(header, name);
+  const size_t count = checked_count(header, item, bytes - static_cast<uint64_t>(in.tellg()), name);
+  NpyArray array{header.shape, {}};
+  if (item == 1)
+    array.values = read_values<uint8_t>(in, count, name);
+  else
+    array.values = item == 4 ? read_values<float>(in, count, name) : read_doubles(in, count, name);
+  return array;
+}
+
+// A stream over bytes that somebody else keeps.
+class MemoryBuffer : public std::streambuf {
+ public:
+  explicit MemoryBuffer(std::span<const std::byte> bytes) {
+    char* begin = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
+    setg(begin, begin, begin + bytes.size());
+  }
+
+ private:
+  pos_type seekoff(off_type offset, std::ios::seekdir from, std::ios::openmode) override {  // for tellg()
+    return from == std::ios::cur && offset == 0 ? pos_type(gptr() - eback()) : pos_type(off_type(-1));
+  }
+};
+
+template <class T>
+std::string bytes_of_array(const char* descr, const std::vector<int64_t>& shape, std::span<const T> values) {
+  std::string bytes = header_bytes("the array", descr, shape, values.size());
+  return bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
 }  // namespace
 
 NpyArray read_npy(const fs::path& path) {
@@ -208,17 +242,13 @@ NpyArray read_npy(const fs::path& path) {
   if (!fs::is_regular_file(path, error))
     fail("check the path", "{}: {}", name, fs::exists(path, error) ? "not a plain file" : "no such file");
   std::ifstream in = open_file(path);
-  const std::string text = read_header_text(in, name);
-  const Header header = HeaderParser(text, name).parse();
-  const size_t item = item_size(header, name);
-  const uint64_t bytes = fs::file_size(path) - static_cast<uint64_t>(in.tellg());
-  const size_t count = checked_count(header, item, bytes, name);
-  NpyArray array{header.shape, {}};
-  if (item == 1)
-    array.values = read_values<uint8_t>(in, count, name);
-  else
-    array.values = item == 4 ? read_values<float>(in, count, name) : read_doubles(in, count, name);
-  return array;
+  return read_array(in, fs::file_size(path), name);
+}
+
+NpyArray parse_npy_array(std::span<const std::byte> file, const std::string& name) {
+  MemoryBuffer buffer(file);
+  std::istream in(&buffer);
+  return read_array(in, file.size(), name);
 }
 
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const float> values) {
@@ -264,8 +294,13 @@ NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name) {
 }
 
 std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const double> values) {
-  std::string bytes = header_bytes("the array", "<f8", shape, values.size());
-  return bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  return bytes_of_array("<f8", shape, values);
+}
+std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const uint8_t> values) {
+  return bytes_of_array("|u1", shape, values);
+}
+std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const int64_t> values) {
+  return bytes_of_array("<i8", shape, values);
 }
 
 }  // namespace mdsm::io

@@ -18,6 +18,7 @@ struct NpyArray {
 };
 
 NpyArray read_npy(const fs::path& path);
+NpyArray parse_npy_array(std::span<const std::byte> file, const std::string& name);
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const float> values);
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const uint8_t> values);
 
@@ -28,5 +29,7 @@ struct NpyDoubles {
 NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name);
 // The bytes of such a file.
 std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const double> values);
+std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const uint8_t> values);
+std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const int64_t> values);
 
 }  // namespace mdsm::io

@@ -11,16 +11,14 @@ using Kind = PickleValue::Kind;
 
 namespace {
 constexpr size_t kValueLimit = 1'000'000;  // a state dict takes about 20 values a tensor
-constexpr const char* kDamaged = "the file is damaged or no PyTorch state dict";
-constexpr const char* kRefused = "save a plain state dict: torch.save(net.state_dict(), file)";
 }  // namespace
 
 // The stack machine of the format, limited to what state dicts need.
 class PickleReader {
  public:
   PickleReader(PickleDocument& document, std::span<const std::byte> bytes, size_t begin,
-               std::span<const char* const> allowed, const std::string& where)
-      : document_(document), bytes_(bytes), at_(begin), allowed_(allowed), where_(where) {}
+               const PickleRules& rules, const std::string& where)
+      : document_(document), bytes_(bytes), at_(begin), rules_(rules), where_(where) {}
 
   void run() {
     while (!done_) step(take<uint8_t>());
@@ -56,12 +54,12 @@ class PickleReader {
   PickleValue& value(uint32_t index) { return document_.values_[index]; }
   uint32_t add(Kind kind) {
     if (document_.values_.size() >= kValueLimit)
-      fail(kRefused, "{}: more than {} values in the pickle", where_, kValueLimit);
+      fail(rules_.refused, "{}: more than {} values in the pickle", where_, kValueLimit);
     document_.values_.emplace_back().kind = kind;
     return static_cast<uint32_t>(document_.values_.size() - 1);
   }
   void push(uint32_t index) {
-    if (stack_.size() >= kValueLimit) fail(kRefused, "{}: the pickle is too large", where_);
+    if (stack_.size() >= kValueLimit) fail(rules_.refused, "{}: the pickle is too large", where_);
     stack_.push_back(index);
   }
   PickleValue& push_new(Kind kind) {
@@ -74,7 +72,8 @@ class PickleReader {
   // Items above the last mark belong to the innermost open group; nothing reaches below it.
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   void need(size_t count) const {
-    if (stack_.size() - floor() < count) fail(kDamaged, "{}: the pickle takes what is not there", where_);
+    if (stack_.size() - floor() < count)
+      fail(rules_.damaged, "{}: the pickle takes what is not there", where_);
   }
   uint32_t pop() {
     need(1);
@@ -93,11 +92,11 @@ class PickleReader {
     return items;
   }
   void mark() {
-    if (marks_.size() >= kValueLimit) fail(kRefused, "{}: the pickle is too large", where_);
+    if (marks_.size() >= kValueLimit) fail(rules_.refused, "{}: the pickle is too large", where_);
     marks_.push_back(stack_.size());
   }
   std::vector<uint32_t> pop_group() {
-    if (marks_.empty()) fail(kDamaged, "{}: the pickle closes what was not opened", where_);
+    if (marks_.empty()) fail(rules_.damaged, "{}: the pickle closes what was not opened", where_);
     std::vector<uint32_t> items = pop_last(stack_.size() - marks_.back());
     marks_.pop_back();
     return items;
@@ -106,8 +105,8 @@ class PickleReader {
   void push_tuple(std::vector<uint32_t> items) { push_new(Kind::tuple).items = std::move(items); }
   void push_global(const std::string& module, const std::string& name) {
     const std::string full = module + " " + name;
-    if (std::find(allowed_.begin(), allowed_.end(), full) == allowed_.end())
-      fail(kRefused, "{}: holds a '{}.{}', which is refused", where_, module, name);
+    if (std::ranges::find(rules_.allowed, full) == rules_.allowed.end())
+      fail(rules_.refused, "{}: holds a '{}.{}', which is refused", where_, module, name);
     push_new(Kind::global).text = full;
   }
   void push_long(size_t bytes) {
@@ -128,7 +127,7 @@ class PickleReader {
   void extend(Kind kind, std::vector<uint32_t> items) {
     PickleValue& target = value(top());
     if (target.kind != kind || (kind == Kind::dict && items.size() % 2 != 0))
-      fail(kDamaged, "{}: the pickle fills a container that is none", where_);
+      fail(rules_.damaged, "{}: the pickle fills a container that is none", where_);
     target.items.insert(target.items.end(), items.begin(), items.end());
   }
 
@@ -136,7 +135,7 @@ class PickleReader {
   void call() {
     const uint32_t arguments = pop(), function = pop();
     if (value(function).kind != Kind::global || value(arguments).kind != Kind::tuple)
-      fail(kDamaged, "{}: the pickle calls what is no function", where_);
+      fail(rules_.damaged, "{}: the pickle calls what is no function", where_);
     if (value(function).text == "collections OrderedDict") return make_dict(arguments);
     const uint32_t index = add(Kind::call);
     value(index).text = value(function).text;
@@ -147,7 +146,7 @@ class PickleReader {
     std::vector<uint32_t> entries;
     if (!value(arguments).items.empty())
       for (const uint32_t pair : copied(value(arguments).items[0])) {
-        if (value(pair).items.size() != 2) fail(kDamaged, "{}: an OrderedDict of no pairs", where_);
+        if (value(pair).items.size() != 2) fail(rules_.damaged, "{}: an OrderedDict of no pairs", where_);
         entries.insert(entries.end(), value(pair).items.begin(), value(pair).items.end());
       }
     const uint32_t dict = add(Kind::dict);
@@ -158,35 +157,38 @@ class PickleReader {
   std::vector<uint32_t> copied(uint32_t index) {
     const std::vector<uint32_t>& items = value(index).items;
     copies_ += items.size();
-    if (copies_ > 4 * kValueLimit) fail(kRefused, "{}: the pickle is too large", where_);
+    if (copies_ > 4 * kValueLimit) fail(rules_.refused, "{}: the pickle is too large", where_);
     return items;
   }
   // Attributes of a dict (PyTorch keeps module versions there) say nothing about the weights.
   void set_state() {
-    pop();
-    if (value(top()).kind != Kind::dict)
-      fail(kRefused, "{}: holds an object with a state of its own", where_);
+    const uint32_t state = pop();
+    PickleValue& target = value(top());
+    if (rules_.keep_state && target.kind == Kind::call)
+      target.state = {state};
+    else if (target.kind != Kind::dict)
+      fail(rules_.refused, "{}: holds an object with a state of its own", where_);
   }
   void global_from_stack() {
     const uint32_t name = pop(), module = pop();
     if (value(name).kind != Kind::text || value(module).kind != Kind::text)
-      fail(kDamaged, "{}: the pickle names no class", where_);
+      fail(rules_.damaged, "{}: the pickle names no class", where_);
     push_global(std::string(value(module).text), std::string(value(name).text));
   }
   void storage() {
     const uint32_t id = pop();
-    if (value(id).kind != Kind::tuple) fail(kDamaged, "{}: the pickle refers to no storage", where_);
+    if (value(id).kind != Kind::tuple) fail(rules_.damaged, "{}: the pickle refers to no storage", where_);
     const uint32_t index = add(Kind::storage);
     value(index).items = copied(id);
     push(index);
   }
   void remember(uint64_t slot) {
-    if (memo_.size() >= kValueLimit) fail(kRefused, "{}: the pickle is too large", where_);
+    if (memo_.size() >= kValueLimit) fail(rules_.refused, "{}: the pickle is too large", where_);
     memo_[slot] = top();
   }
   void recall(uint64_t slot) {
     const auto found = memo_.find(slot);
-    if (found == memo_.end()) fail(kDamaged, "{}: the pickle recalls what it never kept", where_);
+    if (found == memo_.end()) fail(rules_.damaged, "{}: the pickle recalls what it never kept", where_);
     push(found->second);
   }
   void stop() {
@@ -194,7 +196,8 @@ class PickleReader {
     done_ = true;
   }
   void protocol(int version) {
-    if (version < 2 || version > 5) fail(kDamaged, "{}: pickle protocol {} is not known", where_, version);
+    if (version < 2 || version > 5)
+      fail(rules_.damaged, "{}: pickle protocol {} is not known", where_, version);
   }
 
   // clang-format off
@@ -213,9 +216,12 @@ class PickleReader {
       case 0x8a: return push_long(take<uint8_t>());
       case 'G': return push_real();
       case 'U':  // text of Python 2
+      case 'C':  // bytes, which are text here
       case 0x8c: return push_text(take<uint8_t>());
       case 'T':
+      case 'B':
       case 'X': return push_text(take<uint32_t>());
+      case 0x8e:
       case 0x8d: return push_text(take<uint64_t>());
       case ')': return push_tuple({});
       case 0x85: return push_tuple(pop_last(1));
@@ -241,7 +247,7 @@ class PickleReader {
       case 'R': return call();
       case 'b': return set_state();
       case 'Q': return storage();
-      default: fail(kRefused, "{}: pickle opcode 0x{:02x} at byte {} is refused", where_, opcode, at_ - 1);
+      default: fail(rules_.refused, "{}: pickle opcode 0x{:02x} at byte {} is refused", where_, opcode, at_ - 1);
     }
   }
   // clang-format on
@@ -250,7 +256,7 @@ class PickleReader {
   PickleDocument& document_;
   std::span<const std::byte> bytes_;
   size_t at_;
-  std::span<const char* const> allowed_;
+  const PickleRules& rules_;
   const std::string& where_;
   bool done_ = false;
   size_t copies_ = 0;
@@ -259,9 +265,9 @@ class PickleReader {
   std::unordered_map<uint64_t, uint32_t> memo_;
 };
 
-PickleDocument::PickleDocument(std::span<const std::byte> bytes, size_t begin,
-                               std::span<const char* const> allowed, const std::string& where) {
-  PickleReader(*this, bytes, begin, allowed, where).run();
+PickleDocument::PickleDocument(std::span<const std::byte> bytes, size_t begin, const PickleRules& rules,
+                               const std::string& where) {
+  PickleReader(*this, bytes, begin, rules, where).run();
 }
 
 }  // namespace mdsm::io

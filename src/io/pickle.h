@@ -1,6 +1,6 @@
-// A reader for the pickles inside PyTorch state dicts. It builds plain values and runs nothing: calls are
-// recorded, not made, and only the few opcodes and names such files use are accepted. All values of a
-// document lie in one list and refer to each other by index, so nothing here recurses, however the file is
+// A reader for the pickles of PyTorch state dicts and of CIFAR. It builds plain values and runs nothing:
+// calls are recorded, not made, and only the few opcodes and names such files use are accepted. All values of
+// a document lie in one list and refer to each other by index, so nothing here recurses, however the file is
 // nested.
 #pragma once
 
@@ -32,15 +32,22 @@ struct PickleValue {
   int64_t integer = 0;  // also boolean
   double real = 0;
   std::string text;  // text; "module name" of a global or of the function called; big_integer's bytes
+  std::vector<uint32_t> state;  // of a call, where the rules keep it: one index, or none
   std::vector<uint32_t> items;  // tuple, list; a dict's keys and values in turn; arguments of a call; the
                                 // persistent id of a storage
 };
 
+struct PickleRules {
+  std::span<const char* const> allowed;  // globals, as "module name"
+  const char* damaged;                   // hints: what to do about a pickle that makes no sense,
+  const char* refused;                   // and about one that holds something else
+  bool keep_state = false;               // objects may have a state of their own (NumPy arrays)
+};
+
 class PickleDocument {
  public:
-  // Reads one pickle that starts at `begin`; end() is where it stopped. `allowed` lists the globals as
-  // "module name".
-  PickleDocument(std::span<const std::byte> bytes, size_t begin, std::span<const char* const> allowed,
+  // Reads one pickle that starts at `begin`; end() is where it stopped.
+  PickleDocument(std::span<const std::byte> bytes, size_t begin, const PickleRules& rules,
                  const std::string& where);
 
   const PickleValue& root() const { return values_[root_]; }

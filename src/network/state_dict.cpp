@@ -25,6 +25,7 @@ constexpr const char* kAllowed[] = {"collections OrderedDict",
                                     "torch HalfStorage",
                                     "torch BFloat16Storage",
                                     "torch LongStorage"};
+constexpr io::PickleRules kRules = {kAllowed, kDamaged, kRefused};
 // What the older format starts with: this number of ten bytes as a pickle.
 constexpr char kLegacyMagic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr int64_t kLegacyProtocol = 1001;
@@ -235,7 +236,7 @@ StateDict read_container(io::Bytes file, const std::string& where) {
   const std::string prefix = *folder + "/data/";
   for (const auto& [name, content] : entries)
     if (name.starts_with(prefix)) data[name.substr(prefix.size())] = content;
-  const io::PickleDocument document(entries.at(*folder + suffix), 0, kAllowed, where);
+  const io::PickleDocument document(entries.at(*folder + suffix), 0, kRules, where);
   return parse_dict(document, data, file.size(), where);
 }
 
@@ -248,7 +249,7 @@ StorageData read_legacy_data(io::Bytes file, const io::PickleDocument& object, c
       if (!types.emplace(storage.key, storage.type).second && types[storage.key] != storage.type)
         fail(kDamaged, "{}: storage '{}' has two types", where, storage.key);
     }
-  const io::PickleDocument keys(file, object.end(), kAllowed, where);
+  const io::PickleDocument keys(file, object.end(), kRules, where);
   if (keys.root().kind != Kind::list) fail(kDamaged, "{}: the list of storages is missing", where);
   StorageData data;
   size_t at = keys.end();
@@ -269,14 +270,14 @@ StorageData read_legacy_data(io::Bytes file, const io::PickleDocument& object, c
 }
 
 StateDict read_legacy(io::Bytes file, const std::string& where) {
-  const io::PickleDocument magic(file, 0, kAllowed, where);
+  const io::PickleDocument magic(file, 0, kRules, where);
   if (magic.root().kind != Kind::big_integer || magic.root().text != kLegacyMagic)
     fail(kRefused, "{}: a pickle, but not one of PyTorch", where);
-  const io::PickleDocument protocol(file, magic.end(), kAllowed, where);
+  const io::PickleDocument protocol(file, magic.end(), kRules, where);
   if (protocol.root().integer != kLegacyProtocol)
     fail(kRefused, "{}: PyTorch's format {} is not known", where, protocol.root().integer);
-  const io::PickleDocument system(file, protocol.end(), kAllowed, where);
-  const io::PickleDocument object(file, system.end(), kAllowed, where);
+  const io::PickleDocument system(file, protocol.end(), kRules, where);
+  const io::PickleDocument object(file, system.end(), kRules, where);
   return parse_dict(object, read_legacy_data(file, object, where), file.size(), where);
 }
 

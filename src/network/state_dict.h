@@ -23,6 +23,10 @@ using StateDict = std::map<std::string, StateTensor>;
 StateDict read_state_dict(const fs::path& path);
 StateDict read_state_dict(std::span<const std::byte> file, const std::string& where);
 
+// A network's bowl (docs/design/bowl.md) is an entry of its own, of one value; without one there is none. The
+// authors' programs do not know it; python/mdsm_torch.py does.
+constexpr const char* kBowlEntry = "bowl";
+
 // The zip container that torch.load reads.
 void write_state_dict(const fs::path& path, const Parameters& parameters);
 

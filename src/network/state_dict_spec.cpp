@@ -68,6 +68,12 @@ int64_t find_size(const Spec& spec, int64_t features, const std::string& where) 
   return side << halvings;
 }
 
+double read_bowl(const StateTensor& bowl, const std::string& where) {
+  if (!bowl.is_float || bowl.values.size() != 1)
+    fail(kNotOurs, "{}: '{}' is not one number", where, kBowlEntry);
+  return static_cast<double>(bowl.values[0]);
+}
+
 Spec find_paper_spec(const Entries& entries, const std::string& where) {
   Spec spec;
   spec.network = find_network(entries, where);
@@ -78,6 +84,7 @@ Spec find_paper_spec(const Entries& entries, const std::string& where) {
   const char* head = spec.head == Head::linear ? "ln.weight" : "ln1.weight";
   if (spec.width < 1 || spec.width > 4096) fail(kNotOurs, "{}: width {} is not supported", where, spec.width);
   spec.size = find_size(spec, need(entries, head, 2, where).shape[1], where);
+  if (entries.contains(kBowlEntry)) spec.bowl = read_bowl(need(entries, kBowlEntry, 1, where), where);
   return spec;
 }
 
@@ -144,6 +151,7 @@ ImportedParameters parameters_from(const StateDict& dict, const NotInDict& more,
               imported.parameters.at(info).begin());
     entries.erase(found);
   }
+  entries.erase(kBowlEntry);
   for (const auto& [name, tensor] : entries) {
     if (!is_unused(name, *tensor))
       fail(kNotOurs, "{}: '{}' is no parameter of {}", where, name, to_string(spec.network));

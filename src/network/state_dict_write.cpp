@@ -55,14 +55,12 @@ io::Bytes bytes_of_text(const std::string& text) { return std::as_bytes(std::spa
 }  // namespace
 
 void write_state_dict(const fs::path& path, const Parameters& parameters) {
-  if (parameters.spec().bowl != 0)
-    fail("write a model file, which ends in .safetensors",
-         "{}: a state dict has no place for the model's bowl of {:g}, and other programs would not add it",
-         path.string(), parameters.spec().bowl);
   const std::vector<ParameterInfo>& layout = parameters.layout();
   PickleWriter pickle;
   pickle.raw("\x80\x02").ordered_dict().raw("(");
   for (size_t i = 0; i < layout.size(); ++i) write_tensor(pickle, layout[i], std::to_string(i));
+  const std::vector<float> bowl = {static_cast<float>(parameters.spec().bowl)};
+  if (bowl[0] != 0) write_tensor(pickle, {kBowlEntry, {1}, 0, 1, 0, false}, kBowlEntry);
   pickle.raw("u.");
   AtomicFile file(path);
   io::ZipWriter zip(file);
@@ -70,6 +68,7 @@ void write_state_dict(const fs::path& path, const Parameters& parameters) {
   zip.add("archive/byteorder", bytes_of_text("little"));
   for (size_t i = 0; i < layout.size(); ++i)
     zip.add(fmt::format("archive/data/{}", i), std::as_bytes(parameters.at(layout[i])));
+  if (bowl[0] != 0) zip.add(fmt::format("archive/data/{}", kBowlEntry), std::as_bytes(std::span(bowl)));
   zip.add("archive/version", bytes_of_text("3\n"));
   zip.finish();
   file.commit();

@@ -20,17 +20,20 @@ constexpr const char* kJobFile = "job.txt";
 
 bool plain(unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_'; }
 
+// The number at the start of a run folder's name; -1 of other names.
+int64_t number_of(const std::string& name) {
+  const size_t digits = static_cast<size_t>(
+      std::find_if_not(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); }) -
+      name.begin());
+  const bool numbered = digits >= 5 && digits <= 9 && digits < name.size() && name[digits] == '-';
+  return numbered ? std::stoll(name.substr(0, digits)) : -1;
+}
+
 // One more than the largest number at the start of a name in the folder.
 int64_t next_number(const fs::path& outdir) {
   int64_t next = 0;
-  for (const auto& entry : fs::directory_iterator(outdir)) {
-    const std::string name = entry.path().filename().string();
-    const size_t digits = static_cast<size_t>(
-        std::find_if_not(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); }) -
-        name.begin());
-    if (digits >= 5 && digits <= 9 && digits < name.size() && name[digits] == '-')
-      next = std::max<int64_t>(next, std::stoll(name.substr(0, digits)) + 1);
-  }
+  for (const auto& entry : fs::directory_iterator(outdir))
+    next = std::max<int64_t>(next, number_of(entry.path().filename().string()) + 1);
   return next;
 }
 
@@ -59,6 +62,22 @@ RunFolder RunFolder::open(const fs::path& path) {
   recorded_options(path);
   folder.lock();
   return folder;
+}
+
+fs::path RunFolder::latest(const fs::path& outdir) {
+  fs::path found;
+  std::error_code error;
+  for (auto it = fs::directory_iterator(outdir, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    const int64_t number = number_of(it->path().filename().string());
+    if (number > (found.empty() ? -1 : number_of(found.filename().string())) &&
+        fs::exists(it->path() / "options.json"))
+      found = it->path();
+  }
+  if (found.empty())
+    fail("name the run folder, or the folder of runs with --outdir", "--resume latest: no run in {}",
+         outdir.string());
+  return found;
 }
 
 bool RunFolder::has_state(const fs::path& path) {

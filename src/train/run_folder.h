@@ -34,6 +34,8 @@ class RunFolder {
   fs::path snapshot(int64_t step) const;
   fs::path preview(int64_t step) const;
 
+  // The run of the highest number in a folder of runs.
+  static fs::path latest(const fs::path& outdir);
   // Whether the run has a checkpoint.
   static bool has_state(const fs::path& path);
   // The options.json of a run, without taking its lock.

@@ -7,6 +7,7 @@
 
 #include "core/options.h"
 #include "core/tensor.h"
+#include "data/augment.h"
 #include "network/spec.h"
 #include "train/presets.h"
 #include "train/schedule.h"
@@ -34,6 +35,7 @@ struct TrainOptions {
   double clip = 0;             // largest gradient norm; 0 = no clipping
   double ema = 0.999, beta1 = 0.9, beta2 = 0.95;
   int64_t seed = 0;
+  data::AugmentOptions augment;  // but for flip, which is one of the data options
 
   int64_t stats_every = 50, save_every = 250, preview_every = 250, snapshot_every = 0;  // steps; 0 = never
 

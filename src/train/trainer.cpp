@@ -15,7 +15,8 @@ data::LoaderOptions loader_options(const TrainingContext& run, const Objective& 
   }
   loader.batch = options.batch;
   loader.seed = static_cast<uint64_t>(options.seed);
-  loader.flip = flip;
+  loader.augment = options.augment;
+  loader.augment.flip = flip;
   loader.first_step = first_step;
   return loader;
 }

@@ -8,6 +8,8 @@ LIKELIHOOD = (f"likelihood {MODEL} --data {IMAGES} --distributions 3 --chains 2 
 OUTLIERS = f"outliers {MODEL} --in {IMAGES} --against {IMAGES} --levels 0.1 --components 1 -k 1 --out {{out}}/outliers"
 NEIGHBOURS = f"neighbours {IMAGES} --data {IMAGES} --no-held-out -k 2 --out {{out}}/neighbours"
 
+FIT = f"score --fit {MODEL} --data {IMAGES} --levels 0.1 --components 1 --out {{out}}/detector.safetensors"
+
 # Arguments that come last win; what a list option or a flag cannot take back has a row of its own.
 MEASURE_ROWS = [
     *[(f"likelihood: {words}", f"{LIKELIHOOD} {words}", 2, pattern) for words, pattern in [
@@ -66,6 +68,21 @@ MEASURE_ROWS = [
         ("--out {bad}/done", "outliers.json: exists already.*--force"), ("--out {bad}/a_file", "is a file"),
         ("--out /proc/nowhere", "cannot create the folder"),
         ("--model {bad}/models/text.safetensors", "text.safetensors")]],
+    *[(f"score --fit: {words}", f"{FIT} {words}", code, pattern) for words, code, pattern in [
+        ("", 1, "8 images are too few"), ("--rate 0", 2, "--rate: '0'"), ("--hold-out 1", 2, "--hold-out: '1'"),
+        ("--levels x", 2, "--levels: 'x'"), ("--draws 0", 2, "--draws: '0'"), ("{good}/pngs", 2, "pictures given by place"),
+        ("--detector a", 2, "--detector has no meaning with --fit"), ("--heatmap a", 2, "--heatmap has no meaning with --fit"),
+        ("--format csv", 2, "csv has no meaning with --fit"), ("--data {good}/pngs", 1, "do not fit a model"),
+        ("--out {bad}/none/a", 1, "its folder does not exist"), ("--out {good}/model.safetensors", 1, "exists already"),
+        ("--model {bad}/none", 1, "no such file")]],
+    ("score --fit: no images", f"score --fit {MODEL} --out {{out}}/d", 2, "no images given"),
+    ("score --fit: no file", f"score --fit {MODEL} --data {IMAGES}", 2, "no file given"),
+    ("score: no detector", "score {good}/pngs", 2, "no detector given"),
+    *[(f"score: {words}", f"score {words}", code, pattern) for words, code, pattern in [
+        ("{good}/pngs --detector {bad}/none", 1, "none: "), ("{good}/pngs --detector {good}/model.safetensors", 1, "no detector"),
+        ("{good}/pngs --detector {good}/images.npy", 1, "images.npy"), ("{good}/pngs --detector a --rate 0.1", 2, "without --fit"),
+        ("{good}/pngs --detector a --crop 8", 2, "the detector knows how images are fitted"),
+        ("{good}/pngs --detector a --format xml", 2, "format: 'xml'")]],
     ("outliers: nothing to compare", f"outliers {MODEL} --in {IMAGES}", 2, "against is missing"),
     ("outliers: no ordinary images", f"outliers {MODEL} --against {IMAGES}", 2, "in is missing"),
     ("outliers: no model", f"outliers --in {IMAGES} --against {IMAGES}", 2, "no model given"),

@@ -5,8 +5,10 @@ import gzip
 import io
 import json
 import pickle
+import random
 import struct
 import sys
+import tarfile
 import types
 import zipfile
 import zlib
@@ -20,6 +22,12 @@ def npy(shape, data, descr="<f4", fortran=False):
 
 def floats(values):
     return struct.pack(f"<{len(values)}f", *values)
+
+
+def grey_noise(n, contrast, seed, pixels=64):
+    """n lists of pixels about 0.5, in [0,1]."""
+    draw = random.Random(seed)
+    return [[min(1, max(0, 0.5 + contrast * draw.gauss(0, 1))) for _ in range(pixels)] for _ in range(n)]
 
 
 def idx(dims, data, magic=None):
@@ -132,3 +140,41 @@ def hostile_pickle(command):
     """What `pickle.load` would answer by running a shell command."""
     text = command.encode()
     return b"\x80\x02cposix\nsystem\nq\x00X" + struct.pack("<I", len(text)) + text + b"q\x01\x85q\x02Rq\x03."
+
+
+def cifar_pickle(pixels, labels, label_key="labels", split=b"training batch 1 of 5"):
+    """A batch of CIFAR as its authors' Python 2 wrote it: protocol 2, short texts as U, the array's bytes as T."""
+    def text(value):
+        return b"U" + bytes([len(value)]) + value
+
+    def integer(value):
+        return b"K" + bytes([value]) if value < 256 else b"M" + struct.pack("<H", value)
+
+    rows = len(labels)
+    dtype = (b"cnumpy\ndtype\n" + text(b"u1") + integer(0) + integer(1) + b"\x87R(" + integer(3) + text(b"|") + b"NNN" +
+             b"J\xff\xff\xff\xff" * 2 + integer(0) + b"tb")
+    array = (b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\n" + integer(0) + b"\x85" + text(b"b") + b"\x87R(" +
+             integer(1) + integer(rows) + integer(3072) + b"\x86" + dtype + b"\x89T" + struct.pack("<I", len(pixels)) + pixels +
+             b"tb")
+    return (b"\x80\x02}q\x01(" + text(b"batch_label") + text(split) + text(label_key.encode()) + b"](" +
+            b"".join(map(integer, labels)) + b"e" + text(b"data") + array + text(b"filenames") + b"](" +
+            b"".join(text(b"img_%d.png" % i) for i in range(rows)) + b"eu.")
+
+
+def tar(files, mode="w"):
+    """files: [(name, content)]."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:
+        for name, content in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+def zipped(files, method=zipfile.ZIP_STORED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+    return out.getvalue()

@@ -4,7 +4,6 @@ import glob
 import json
 import math
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -36,8 +35,7 @@ class Measure(unittest.TestCase):
 
     @classmethod
     def images(cls, name, n, contrast, seed):
-        draw = random.Random(seed)
-        values = [[min(1, max(0, 0.5 + contrast * draw.gauss(0, 1))) for _ in range(PIXELS)] for _ in range(n)]
+        values = formats.grey_noise(n, contrast, seed)
         with open(cls.at(name + ".npy"), "wb") as file:
             file.write(formats.npy((n, 1, 8, 8), formats.floats(sum(values, []))))
         return values

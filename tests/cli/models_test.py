@@ -79,13 +79,36 @@ class Models(unittest.TestCase):
         code, _, errors = self.run_it("export", half, os.path.join(self.root, "half.pt"), "--half")
         self.assertEqual(code, 2)
         self.assertIn("--half writes a model file", errors)
-        code, _, errors = self.run_it("export", half, os.path.join(self.root, "model.pt"))
-        self.assertEqual((code, errors.count("\n")), (1, 1), errors)
-        self.assertIn("no place for the model's bowl of 1", errors)
-        self.assertFalse(os.path.exists(os.path.join(self.root, "model.pt")))
         code, _, errors = self.run_it("export", half, whole)
         self.assertEqual(code, 1)
         self.assertIn("--force", errors)
+
+    def test_every_model_is_exported(self):
+        """As a state dict, which comes back as the same model, and as a folder of the Hugging Face hub."""
+        for name, more in (("fashion-mnist", ()), ("cifar10", ("--head", "squared-residual"))):
+            whole, dict_, back = (os.path.join(self.root, name + end) for end in (".safetensors", ".pt", "-back.safetensors"))
+            self.good("export", name, whole)
+            said = self.good("export", name, dict_)
+            self.assertEqual("mdsm_torch.py adds it" in said, name == "fashion-mnist", said)
+            self.good("import", dict_, back, *more)
+            self.assertEqual(self.spec(back), self.spec(whole))
+            energies = [json.loads(self.good("energy", "--model", path, "--data", "fashion-mnist", "--limit", 3, "--json", "--colour",
+                                             "rgb" if name == "cifar10" else "grey")) for path in (whole, back)]
+            self.assertEqual(energies[0]["energy"], energies[1]["energy"])
+            folder = os.path.join(self.root, name + "-hub")
+            self.good("export", name, folder, "--hub", "--half")
+            with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+                config = json.load(file)
+            self.assertEqual(config.pop("model_type"), "mdsm")
+            self.assertEqual(config, self.spec(whole))
+            self.assertEqual(self.spec(os.path.join(folder, "model.safetensors")), config)
+            with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+                self.assertTrue(file.read().startswith("---\nlibrary_name: mdsm\n"))
+            self.assertEqual(self.run_it("export", name, folder, "--hub")[0], 1)  # not without --force
+
+    def spec(self, path):
+        with open(path, "rb") as file:
+            return json.loads(formats.split_safetensors(file.read())[0]["__metadata__"]["spec"])
 
 
 if __name__ == "__main__":

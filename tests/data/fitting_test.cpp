@@ -39,7 +39,7 @@ TEST(Fitting, WithoutResizingNothingIsLost) {
     const Fitting fitting(image.shape, kNetwork, {}, "cat.png");
     const std::vector<float> fitted = fitting.fit(image);
     ASSERT_EQ(fitted.size(), 256u);
-    EXPECT_EQ(fitting.put_back(fitted, image).pixels, some_image(width, height).pixels)
+    EXPECT_EQ(image::to_image(fitting.put_back(fitted, image)).pixels, some_image(width, height).pixels)
         << width << "x" << height;
   }
 }
@@ -51,7 +51,7 @@ TEST(Fitting, ACropLeavesTheRestAlone) {
   options.crop = 10;
   const Fitting fitting(given.shape, {1, 3, 16, 16}, options, "cat.png");
   const std::vector<float> white(3 * 256, 1.0f);
-  const image::Image back = fitting.put_back(white, given);
+  const image::Image back = image::to_image(fitting.put_back(white, given));
   for (int64_t y = 0; y < 20; ++y)
     for (int64_t x = 0; x < 30; ++x) {
       const bool inside = x >= 10 && x < 20 && y >= 5 && y < 15;
@@ -67,7 +67,7 @@ TEST(Fitting, LargePicturesAreResizedAndKeepTheirSize) {
   const Fitting fitting(given.shape, kNetwork, {}, "cat.png");
   const std::vector<float> fitted = fitting.fit(given);
   for (const float value : fitted) ASSERT_FLOAT_EQ(value, 200.0f / 255);
-  const image::Image back = fitting.put_back(fitted, given);
+  const image::Image back = image::to_image(fitting.put_back(fitted, given));
   EXPECT_EQ(back.pixels, image.pixels);
   EXPECT_EQ(fitting.text(), "64x48, resized to 16x16");
 }
@@ -77,7 +77,8 @@ TEST(Fitting, ColoursFollowTheNetwork) {
   DataOptions options;
   options.colour = Colour::grey;
   const Fitting fitting(image.shape, kNetwork, options, "cat.png");
-  EXPECT_EQ(fitting.put_back(fitting.fit(image), image).pixels, image::to_grey(some_image(16, 16, 3)).pixels);
+  EXPECT_EQ(image::to_image(fitting.put_back(fitting.fit(image), image)).pixels,
+            image::to_grey(some_image(16, 16, 3)).pixels);
   EXPECT_NE(message(image, {}).find("cat.png: 3 channels, but the model takes 1; use --colour grey"),
             std::string::npos);
   EXPECT_NE(message(picture(16, 16), {}, {1, 3, 16, 16}).find("--colour rgb"), std::string::npos);
@@ -151,7 +152,38 @@ TEST(Fitting, FloatsAreNotRounded) {
   const Fitting fitting(image.shape, kNetwork, {}, "x.npy");
   const std::vector<float> fitted = fitting.fit(image);  // padded by two rows above and below
   for (size_t i = 0; i < 12 * 16; ++i) ASSERT_EQ(fitted[i + 2 * 16], values.values()[i]);
-  EXPECT_EQ(fitting.coloured(image).pixels, image::to_image(values).pixels);
+  EXPECT_EQ(image::to_image(fitting.coloured(image)).pixels, image::to_image(values).pixels);
+}
+
+// What the network saw of a plane goes back to where it came from; the rest is not a number.
+TEST(Fitting, PlanesArePlacedInThePicture) {
+  const image::Picture image = picture(30, 20);
+  DataOptions options;
+  options.crop = 10;
+  const Fitting fitting(image.shape, kNetwork, options, "cat.png");
+  std::vector<float> plane(256);
+  for (size_t i = 0; i < plane.size(); ++i) plane[i] = static_cast<float>(i);
+  const std::vector<float> placed = fitting.placed(plane);
+  for (int64_t y = 0; y < 20; ++y)
+    for (int64_t x = 0; x < 30; ++x) {
+      const float value = placed[static_cast<size_t>(y * 30 + x)];
+      if (x >= 10 && x < 20 && y >= 5 && y < 15)  // padded by 3 pixels on every side
+        ASSERT_EQ(value, static_cast<float>((y - 5 + 3) * 16 + x - 10 + 3));
+      else
+        ASSERT_TRUE(std::isnan(value));
+    }
+}
+
+// A picture of 16 bits comes back with every value it had.
+TEST(Fitting, SixteenBitsStay) {
+  image::Picture image{{1, 1, 16, 16}, {}, 16};
+  std::vector<float> values;
+  for (int i = 0; i < 256; ++i) values.push_back(static_cast<float>(i * 257) / 65535.0f);
+  image.values = values;
+  const Fitting fitting(image.shape, kNetwork, {}, "cat.png");
+  const image::Picture back = fitting.put_back(fitting.fit(image), image);
+  EXPECT_EQ(back.bits, 16);
+  EXPECT_EQ(std::get<std::vector<float>>(back.values), values);
 }
 
 }  // namespace

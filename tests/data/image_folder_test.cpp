@@ -129,6 +129,33 @@ TEST(ImageFolder, PaddingOfTwentyEightWaitsForAll) {
   EXPECT_EQ(open_dataset(options)->image_shape(), (Shape{1, 3, 32, 32}));
 }
 
+// Read as they are needed, or all at once: the same images.
+TEST(ImageFolder, StreamedIsTheSame) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 5; ++i)
+    add(folder / "train" / (i < 3 ? "cat" : "dog") / (std::to_string(i) + ".png"), i, 28, 28);
+  add(folder / "test/cat/9.png", 9, 28, 28);
+  auto options = source(folder.path().string());
+  options.pad = -1;
+  const auto whole = open_dataset(options);
+  options.source = "stream:" + folder.path().string();
+  const auto streamed = open_dataset(options);
+  ASSERT_EQ(streamed->size(), 5);
+  EXPECT_EQ(streamed->image_shape(), (Shape{1, 3, 32, 32}));
+  EXPECT_EQ(streamed->class_names(), whole->class_names());
+  EXPECT_EQ(streamed->part(), whole->part());
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(read_all(*streamed, i), read_all(*whole, i));
+    EXPECT_EQ(streamed->label(i), whole->label(i));
+  }
+  fs::remove(folder / "train/dog/4.png");  // nothing was kept
+  EXPECT_ERROR(read_all(*streamed, 4), "4.png");
+  options.limit = 2;
+  EXPECT_EQ(open_dataset(options)->size(), 2);
+  options.skip_damaged = true;
+  EXPECT_ERROR(open_dataset(options), "--skip-damaged");
+}
+
 TEST(ImageFolder, BadFoldersAreErrors) {
   const TemporaryFolder folder;
   EXPECT_ERROR(open_dataset(source(folder.path().string())), "no images in this folder");

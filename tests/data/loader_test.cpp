@@ -48,7 +48,7 @@ std::vector<std::vector<float>> batches(const Dataset& data, const LoaderOptions
 
 TEST(Loader, BatchesAreAFunctionOfSeedAndStep) {
   const Numbers data(23);
-  LoaderOptions options{.batch = 5, .seed = 9, .flip = true};
+  LoaderOptions options{.batch = 5, .seed = 9, .augment = {.flip = true}};
   const auto all = batches(data, options, 40);
   for (const int prefetch : {1, 2, 9}) {
     options.prefetch = prefetch;
@@ -93,7 +93,8 @@ TEST(Loader, ABatchLargerThanTheSetWraps) {
 
 TEST(Loader, FlipsHalfOfTheImagesRowByRow) {
   const Numbers data(50);
-  Loader plain(data, {.batch = 1000, .seed = 2}), flipped(data, {.batch = 1000, .seed = 2, .flip = true});
+  Loader plain(data, {.batch = 1000, .seed = 2}),
+      flipped(data, {.batch = 1000, .seed = 2, .augment = {.flip = true}});
   const Tensor a = plain.next(), b = flipped.next();
   int flips = 0;
   for (int64_t i = 0; i < 1000; ++i) {

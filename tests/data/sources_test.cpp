@@ -36,7 +36,7 @@ void add_own_sources() {
 }
 
 TEST(SourceTable, WhatShipsIsKnown) {
-  EXPECT_TRUE(source_names().starts_with("fashion-mnist, mnist, stacked-mnist, cifar10, svhn"));
+  EXPECT_TRUE(source_names().starts_with("fashion-mnist, mnist, stacked-mnist, cifar10, cifar100, svhn"));
   for (const char* format : {"images", "npy", "idx"}) {
     ASSERT_TRUE(sources().find(format)) << format;
     EXPECT_FALSE(sources().find(format)->has_name()) << format;
@@ -55,7 +55,10 @@ TEST(SourceTable, PathsAreRecognised) {
   EXPECT_EQ(name(folder / "photos"), "images");
   EXPECT_EQ(name("x-idx3.npy"), "npy");
   EXPECT_EQ(name("x.mat"), "svhn");
-  EXPECT_EQ(name("x.tar.gz"), "cifar10");
+  EXPECT_EQ(name("x.tar.gz"), "archive");
+  EXPECT_EQ(name("x.zip"), "archive");
+  EXPECT_EQ(name("x.npz"), "npz");
+  EXPECT_EQ(name("data_batch_1"), "cifar10");
   EXPECT_EQ(name("x.JPG"), "images");
   EXPECT_EQ(name("train-images-idx3-ubyte"), "idx");
   EXPECT_EQ(name("x.pdf"), "");

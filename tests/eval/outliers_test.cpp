@@ -4,35 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "eval/auroc.h"
+#include "eval/bowl_energy.h"
 #include "eval/list_dataset.h"
-#include "sample/analytic_energy.h"
 #include "temporary_folder.h"
 
 namespace mdsm::test {
 namespace {
 
-// Images of Gaussian noise with the standard deviation given.
-ListDataset noise_images(int64_t n, double std, uint64_t seed) {
-  Tensor x({n, 1, 8, 8});
-  RandomStream(seed, Purpose::check).fill_normal(x.values());
-  for (float& value : x.values()) value *= static_cast<float>(std);
-  return ListDataset(std::move(x));
-}
+using Bowl = BowlEnergy;
 
-// E = a ‖x‖²/2: the gradient is a x, so every feature has a value to compare with.
-class Bowl : public AnalyticEnergy {
- public:
-  Bowl() : AnalyticEnergy(kTiny, 0.1) {}
-  double energy_of(const float* x, float* grad_x) const override {
-    double sum = 0;
-    for (size_t i = 0; i < kPixels; ++i) {
-      sum += kSteep * x[i] * x[i] / 2;
-      if (grad_x) grad_x[i] = static_cast<float>(kSteep * x[i]);
-    }
-    return sum;
-  }
-  static constexpr double kSteep = 100;
-};
+ListDataset noise_images(int64_t n, double std, uint64_t seed) {
+  return ListDataset(noise_tensor(n, std, seed));
+}
 
 TEST(Outliers, FeaturesAreTheirDefinitions) {
   Bowl engine;

@@ -7,6 +7,7 @@ import glob
 import io
 import json
 import os
+import pickle
 import shutil
 import struct
 import subprocess
@@ -74,6 +75,18 @@ def images():
             info.size = len(record)
             archive.addfile(info, io.BytesIO(record))
     put("cifar10_archive", "five.tar.gz", out.getvalue())
+    put("cifar_pickle", "two", formats.cifar_pickle(bytes(6144), [1, 2]))
+    put("cifar_pickle", "python3", pickle.dumps({"data": b"abc", "labels": [1]}, 4))
+    put("cifar_names", "meta", pickle.dumps({"fine_label_names": ["apple", "bear"]}, 2))
+    small = formats.png(4, 4)
+    put("image_tar", "webdataset.tar", formats.tar([("0.png", small), ("0.cls", b"3"), ("1.png", small), ("1.cls", b"1")]))
+    put("image_tar", "classes.tar.gz", formats.tar([("./train/a/0.png", small), ("./test/b/1.png", small)], "w:gz"))
+    labels = json.dumps({"labels": [["00000/img00000000.png", 6]]})
+    put("image_zip", "edm.zip", formats.zipped([("00000/img00000000.png", small), ("dataset.json", labels)]))
+    put("image_zip", "deflated.zip", formats.zipped([("a.jpg", bad_files.JPEG), ("b.txt", b"text")], zipfile.ZIP_DEFLATED))
+    images, numbers = formats.npy((2, 2, 2, 3), bytes(24), "|u1"), formats.npy((2,), struct.pack("<2q", 1, 0), "<i8")
+    for method, name in ((zipfile.ZIP_STORED, "stored"), (zipfile.ZIP_DEFLATED, "deflated")):
+        put("npz_images", name + ".npz", formats.zipped([("arr_0.npy", images), ("arr_1.npy", numbers)], method))
     start = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
     body = matrix(9, (4, 4, 3, 2), b"X", 2, bytes(96)) + matrix(9, (2, 1), b"y", 2, b"\1\2")
     put("svhn", "plain.mat", start + body)
@@ -132,6 +145,17 @@ def models(folder):
     lists.update(shape=[1, 1, 2], draws=0, trace_steps=[], trace_temperature=[])
     put("samples_part", "part", formats.safetensors({"__metadata__": {"samples": json.dumps(lists)}, "x": {
         "dtype": "F32", "shape": [2, 1, 1, 2], "data_offsets": [0, 16]}}, bytes(16)))
+    parts = {name: values for part, d in (("norms", 2), ("spectrum", 6), ("local", 2)) for name, values in (
+        (part + ".mean", [0] * d), (part + ".scale", [1] * d), (part + ".weight", [1]), (part + ".centre", [0] * d),
+        (part + ".factor", [float(i % (d + 1) == 0) for i in range(d * d)]))}
+    parts["calibration"] = [0, 1, 2]
+    head, data = {"__metadata__": {"format": "mdsm-detector", "more": "{}", "detector": json.dumps(
+        {"image": [1, 2, 2], "features": "norms", "levels": [0.1, 0.5], "draws": 1, "seed": 0, "rate": 0.3, "fitted": 40,
+         "centre": [0, 0, 0], "spread": [1, 1, 1], "heat": [0, 1]})}}, b""
+    for name, values in parts.items():
+        head[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [len(data), len(data) + 4 * len(values)]}
+        data += formats.floats(values)
+    put("detector", "small", formats.safetensors(head, data))
     put("state_dict", "small.pt", formats.state_dict({"layer.weight": ((2, 2), [1, 2, 3, 4])}))
 
 

@@ -6,8 +6,10 @@
 #include "core/error.h"
 #include "core/options.h"
 #include "core/seeds.h"
+#include "data/cifar_pickle.h"
 #include "data/dataset.h"
 #include "eval/betas.h"
+#include "eval/detector.h"
 #include "eval/quality.h"
 #include "eval/sample_source.h"
 #include "image/image.h"
@@ -114,6 +116,12 @@ const std::map<std::string, Target>& targets() {
       {"idx", [](Bytes bytes) { read_data(as_file(bytes, "train-images-idx3-ubyte"), "idx"); }},
       {"cifar10", [](Bytes bytes) { read_data(as_file(bytes, "data_batch_1.bin"), "cifar10"); }},
       {"cifar10_archive", [](Bytes bytes) { read_data(as_file(bytes, "input.tar.gz"), "cifar10"); }},
+      {"cifar_pickle", [](Bytes bytes) { read_data(as_file(bytes, "data_batch_1"), "cifar10"); }},
+      {"cifar_names", [](Bytes bytes) { data::read_cifar_names(bytes, "fine_label_names", "input"); }},
+      {"image_tar", [](Bytes bytes) { read_data(as_file(bytes, "input.tar"), "archive"); }},
+      {"image_zip", [](Bytes bytes) { read_data(as_file(bytes, "input.zip"), "archive"); }},
+      {"npz_images", [](Bytes bytes) { read_data(as_file(bytes, "images.npz"), "npz"); }},
+      {"detector", [](Bytes bytes) { eval::load_detector(as_file(bytes, "detector.safetensors")); }},
       {"svhn", [](Bytes bytes) { read_data(as_file(bytes, "train_32x32.mat"), "svhn"); }},
       {"safetensors",
        [](Bytes bytes) {

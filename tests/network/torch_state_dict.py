@@ -1,14 +1,18 @@
 """mdsm import, energy and export against PyTorch.
 
 Builds small networks of the authors' shape in PyTorch, saves their state dicts in every form such files come
-in, imports them, and compares energies and gradients with autograd's; then exports them and loads them back.
+in, imports them, and compares energies and gradients with autograd's; then exports them and loads them back. The
+models that come with the program go to PyTorch by every way that mdsm_torch.py knows.
 Usage: torch_state_dict.py PATH_OF_MDSM. Exit code 77 when torch is missing.
 """
+import glob
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 try:
     import numpy as np
@@ -18,8 +22,11 @@ except ImportError as error:
     print("skipped:", error)
     sys.exit(77)
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "../../bench/peers"))
-from network import Energy, UnetEnergy
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../python"))
+sys.path.append(os.path.join(os.path.dirname(__file__), "../cli"))
+import mdsm_torch
+import png_tools
+from mdsm_torch import Energy, UnetEnergy
 
 MDSM = sys.argv[1]
 TOLERANCE = 1e-4
@@ -144,6 +151,84 @@ def check_noise(folder):
     assert "do not fit a model for" in run("energy", "--model", model, "--data", wrong, code=1)
 
 
+def check_bundled(folder):
+    """As a model file, as a folder of the hub and as a state dict, which must fit the built network without a rest."""
+    torch.manual_seed(2)
+    for one in json.loads(run("models", "--json")):
+        name = one["name"]
+        hub, model, plain = (os.path.join(folder, name + end) for end in ("-hub", ".safetensors", ".pt"))
+        run("export", name, hub, "--hub")
+        run("export", name, model)
+        run("export", name, plain)
+        with open(os.path.join(hub, "config.json"), encoding="utf-8") as file:
+            spec = json.load(file)
+        built = mdsm_torch.build(spec)
+        built.load_state_dict(torch.load(plain))
+        images = torch.rand(3, spec["channels"], spec["size"], spec["size"])
+        for net in (built, mdsm_torch.load(hub), mdsm_torch.load(model)):
+            errors = compare(net, name, images, folder)
+        again = os.path.join(folder, name + "-again.safetensors")
+        run("import", plain, again, *(("--head", spec["head"]) if spec["network"] == "unet" else ()))
+        compare(mdsm_torch.load(again), name, images, folder)
+        print(f"{name} in PyTorch: energy {errors[0]:.1e}, gradient {errors[1]:.1e}")
+    # any size, which is filled up on the way
+    images = torch.rand(2, 3, 21, 34)
+    print("cifar10, 34x21 pixels:", compare(mdsm_torch.load(os.path.join(folder, "cifar10-hub")), "cifar10", images, folder))
+
+
+def deep_png(path, values):
+    """values: (H,W) of uint16."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", *values.shape[::-1], 16, 0, 0, 0, 0)) +
+                   chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def check_denoiser(folder):
+    """A network without an energy, on a picture of 16 bits: its result has 16 bits, too."""
+    torch.manual_seed(3)
+    net = UnetEnergy(8, 1, "denoiser", 0.1, 3, 1, "silu")
+    path, model, picture = (os.path.join(folder, name) for name in ("denoiser.pt", "denoiser.safetensors", "deep.png"))
+    torch.save(net.state_dict(), path)
+    run("import", path, model, "--head", "denoiser", "--size", 16)
+    values = (torch.rand(18, 23) * 65535).numpy().astype(np.uint16)
+    deep_png(picture, values)
+    run("denoise", picture, "--model", model, "--out", os.path.join(folder, "denoised"))
+    found = read_deep_png(os.path.join(folder, "denoised/deep.png"))
+    x = torch.from_numpy(values.astype(np.float32) / 65535)[None, None]
+    for loaded in (net, mdsm_torch.load(model)):
+        wanted = loaded.denoise(x).detach().clamp(0, 1)[0, 0].numpy()
+        assert np.abs(found / 65535 - wanted).max() <= TOLERANCE
+    try:
+        net(x)
+        raise AssertionError("a denoiser gave an energy")
+    except RuntimeError:
+        pass
+    # Where nothing is to do every value stays: all but a box is known.
+    run("inpaint", picture, "--model", model, "--box", "3,4,5,6", "--out", os.path.join(folder, "filled"), "-n", 1)
+    found = read_deep_png(glob.glob(os.path.join(folder, "filled/deep*.png"))[0])
+    found[4:10, 3:8] = values[4:10, 3:8]
+    assert np.array_equal(found, values)
+
+
+def read_deep_png(path):
+    with open(path, "rb") as file:
+        content = file.read()
+    at, data = 8, b""
+    while at < len(content):
+        length, kind = struct.unpack_from(">I4s", content, at)
+        body = content[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack_from(">IIBB", body)
+        data += body if kind == b"IDAT" else b""
+        at += 12 + length
+    assert (depth, colour) == (16, 0)
+    rows = png_tools.unfiltered(zlib.decompress(data), height, 2 * width, 2)
+    return np.frombuffer(b"".join(rows), ">u2").reshape(height, width).astype(np.uint16)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_network(folder, "res6", 8, 1, 16, "quadratic", False)
@@ -151,8 +236,11 @@ def main():
         check_network(folder, "res6", 12, 3, 24, "linear", True)
         check_unet(folder, 8, 3, 16, "inner-product", 2, 2, "elu")
         check_unet(folder, 12, 1, 24, "squared-residual", 4, 1, "silu")
+        check_unet(folder, 8, 1, 16, "predicted-noise", 2, 1, "silu")
         check_network(folder, "res12", 8, 1, 32, "quadratic", True)
         check_noise(folder)
+        check_bundled(folder)
+        check_denoiser(folder)
         check_refusals(folder)
 
 

@@ -66,6 +66,15 @@ TEST(RunFolder, OpeningClearsWhatAKilledProcessLeft) {
   for (const char* name : {"state.safetensors", "a.tmp", "b.tmp1x"}) EXPECT_TRUE(fs::exists(path / name));
 }
 
+TEST(RunFolder, TheLatestHasTheHighestNumber) {
+  const TemporaryFolder folder;
+  EXPECT_ERROR(RunFolder::latest(folder / "none"), "--resume latest: no run in");
+  EXPECT_ERROR(RunFolder::latest(folder.path()), "no run in");
+  for (const char* name : {"00009-b", "00010-a", "notes-99999"}) put(folder / name / "options.json", "{}");
+  put(folder / "00011-empty/log.txt", "");  // no run, it has no options
+  EXPECT_EQ(RunFolder::latest(folder.path()).filename(), "00010-a");
+}
+
 TEST(RunFolder, SaysWhenItIsNone) {
   const TemporaryFolder out;
   EXPECT_THROW(RunFolder::open(out / "missing"), Error);

@@ -1,5 +1,5 @@
 """The same 20 steps in plain PyTorch: double backpropagation and Adam written here from the paper's formulas, with the
-network of bench/peers, fed with the batches that dump_run used. The losses must agree to 1e-3. Exit code 77 = no torch."""
+network of python/mdsm_torch.py, fed with the batches that dump_run used. The losses must agree to 1e-3. Exit code 77 = no torch."""
 import json
 import math
 import os
@@ -15,8 +15,8 @@ except ImportError:
     print("skipped: PyTorch is not installed")
     sys.exit(77)
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "../../bench/peers"))
-from network import Energy
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../python"))
+from mdsm_torch import Energy
 if not os.path.isdir("/usr/share/datasets/fashion-mnist"):
     print("skipped: Debian's dataset-fashion-mnist is not installed")
     sys.exit(77)

@@ -1,7 +1,17 @@
-"""The energies in plain PyTorch, with the parameter names and the parameter order of model files: the paper's networks,
-which are those of the authors' state dicts, and energies on a U-Net (docs/design/unet.md).
+"""Models of mdsm in plain PyTorch, with the parameter names and the parameter order of model files: the paper's networks,
+which are those of the authors' state dicts, and energies on a U-Net. This file needs PyTorch and nothing else.
 
-The one PyTorch definition in the repository: the benchmark's peer and the tests that compare with PyTorch use it."""
+    import mdsm_torch
+    model = mdsm_torch.load("model.safetensors")     # a model file, a run folder, or a folder of `mdsm export`
+    energies = model(x)                              # x (N,C,H,W) in [0,1]: (N)
+    clean = model.denoise(x)                         # one jump: x - sigma0^2 dE/dx
+
+Where the head is a denoiser there is no energy, and only denoise() works. A state dict of `mdsm export` (.pt) is loaded by
+`mdsm_torch.build(spec)` and `load_state_dict`."""
+import json
+import os
+import struct
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -51,11 +61,28 @@ class Block(nn.Module):
         return self.conv_shortcut(h) + self.conv_2(F.elu(self.conv_1(F.elu(h))))
 
 
-class Energy(nn.Module):
-    """E(x) for x (N,C,H,W): energies (N)."""
+class Denoising(nn.Module):
+    """What all models share: the jump to the denoised image."""
+    sigma0 = 0.1
 
-    def __init__(self, network, width, channels, size, head="quadratic", norms=False):
+    def gradient(self, x):
+        """dE/dx, (N,C,H,W)."""
+        with torch.enable_grad():
+            x = x.detach().requires_grad_(True)
+            return torch.autograd.grad(self(x).sum(), x)[0]
+
+    def denoise(self, x):
+        return x - self.sigma0**2 * self.gradient(x)
+
+
+class Energy(Denoising):
+    """E(x) for x (N,C,H,W): energies (N). bowl: E has bowl |x|^2 / (2 sigma0^2) on top, as the models that come with mdsm."""
+
+    def __init__(self, network, width, channels, size, head="quadratic", norms=False, bowl=0.0, sigma0=0.1):
         super().__init__()
+        self.sigma0 = sigma0
+        if bowl:
+            self.register_buffer("bowl", torch.tensor([float(bowl)]))
         self.names = BLOCKS[network].split()
         self.head = head
         self.conv1 = Convolution(channels, width, 3)
@@ -72,8 +99,10 @@ class Energy(nn.Module):
             h = getattr(self, name)(h)
         h = h.flatten(1)
         if self.head == "linear":
-            return self.ln(F.elu(h)).squeeze(1)
-        return (self.ln1(h) * self.ln2(h) + self.lq(h * h)).squeeze(1)
+            e = self.ln(F.elu(h)).squeeze(1)
+        else:
+            e = (self.ln1(h) * self.ln2(h) + self.lq(h * h)).squeeze(1)
+        return e + self.bowl * (x * x).flatten(1).sum(1) / (2 * self.sigma0**2) if hasattr(self, "bowl") else e
 
 
 class UnetBlock(nn.Module):
@@ -89,8 +118,8 @@ class UnetBlock(nn.Module):
         return main + (h if self.shortcut is None else self.shortcut(h))
 
 
-class UnetEnergy(nn.Module):
-    """E(x) for x (N,C,H,W) whose sides are multiples of 2^(levels - 1): energies (N)."""
+class UnetEnergy(Denoising):
+    """E(x) for x (N,C,H,W) of any height and width: energies (N). head "denoiser": the network is the denoised image."""
 
     def __init__(self, width, channels, head, sigma0, levels=4, blocks=1, activation="silu"):
         super().__init__()
@@ -117,6 +146,12 @@ class UnetEnergy(nn.Module):
         return h
 
     def network(self, y):
+        """F(y), filled up with zeros to sides that can be halved, and cut back."""
+        step = 2**(self.levels - 1)
+        more = [-y.shape[2] % step, -y.shape[3] % step]
+        return self.walk(F.pad(y, (0, more[1], 0, more[0])))[:, :, :y.shape[2], :y.shape[3]] if any(more) else self.walk(y)
+
+    def walk(self, y):
         h, skips = getattr(self, "in")(y), []
         for level in range(self.levels):
             h = self.blocks(f"down{level}", F.avg_pool2d(h, 2) if level else h)
@@ -128,16 +163,56 @@ class UnetEnergy(nn.Module):
             h = self.blocks(f"up{level}", torch.cat([h, skips[level]], 1))
         return self.out(self.activation(h))
 
+    def denoise(self, x):
+        return self.network(x - 0.5) + 0.5 if self.head == "denoiser" else super().denoise(x)
+
     def forward(self, x):
+        if self.head == "denoiser":
+            raise RuntimeError("a denoiser has no energy; call denoise()")
         y = x - 0.5
         f = self.network(y)
         terms = {"squared-residual": (y - f) ** 2, "predicted-noise": f**2, "inner-product": y * (y - f)}[self.head]
         return terms.flatten(1).sum(1) / (2 * self.sigma0**2)
 
 
-def energy(spec):
-    """The network of a model file's or a request's description."""
+def build(spec):
+    """The model of a description: that of a model file, of config.json, or of the benchmark's request."""
     if spec["network"] != "unet":
-        return Energy(spec["network"], spec["width"], spec["channels"], spec["size"], spec["head"])
+        return Energy(spec["network"], spec["width"], spec["channels"], spec["size"], spec["head"], bowl=spec.get("bowl", 0),
+                      sigma0=spec["sigma0"])
     return UnetEnergy(spec["width"], spec["channels"], spec["head"], spec["sigma0"], spec["levels"], spec["blocks"],
                       spec["activation"])
+
+
+def read_safetensors(path):
+    """(tensors by name, metadata) of a file of float32 and float16."""
+    with open(path, "rb") as file:
+        content = file.read()
+    length, = struct.unpack_from("<Q", content)
+    header = json.loads(content[8:8 + length])
+    metadata, tensors = header.pop("__metadata__", {}), {}
+    for name, entry in header.items():
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        values = torch.frombuffer(bytearray(content[begin:end]), dtype={"F32": torch.float32, "F16": torch.float16}[entry["dtype"]])
+        tensors[name] = values.float().reshape(entry["shape"])
+    return tensors, metadata
+
+
+def load(path):
+    """A model file, or a folder that has one: a run of `mdsm train`, or what `mdsm export` wrote for Hugging Face."""
+    if os.path.isdir(path):
+        found = [name for name in ("model.safetensors", "ema.safetensors") if os.path.exists(os.path.join(path, name))]
+        if not found:
+            raise FileNotFoundError(f"{path}: neither model.safetensors nor ema.safetensors")
+        path = os.path.join(path, found[0])
+    tensors, metadata = read_safetensors(path)
+    if "spec" in metadata:
+        spec = json.loads(metadata["spec"])
+    else:
+        with open(os.path.join(os.path.dirname(path), "config.json"), encoding="utf-8") as file:
+            spec = json.load(file)
+    model = build(spec)
+    state = model.state_dict()
+    state.update(tensors)  # the bowl is no tensor of a model file
+    model.load_state_dict(state)
+    return model.eval()

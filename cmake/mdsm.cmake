@@ -31,6 +31,9 @@ if(MDSM_PCH)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "int main() { return 0; }\n")
   add_library(mdsm_precompiled STATIC ${PROJECT_BINARY_DIR}/precompiled.cpp)
   mdsm_precompile(mdsm_precompiled)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # a header that was only touched makes clang refuse what it parsed before
+    target_compile_options(mdsm_precompiled PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
 endif()
 
 # mdsm_library(core DEPS fmt::fmt ...) makes the static library mdsm_core from every .cpp of the current folder.
@@ -50,6 +53,9 @@ endfunction()
 function(mdsm_instruction_sets name stem)
   cmake_parse_arguments(ARG "" "" "OPTIONS" ${ARGN})
   set(generic -O3 ${ARG_OPTIONS})
+  if(MDSM_FUZZ)  # no reader is in here, and sanitizers make these take minutes to compile
+    set(generic -O1 ${ARG_OPTIONS} -fno-sanitize=all)
+  endif()
   # gcc 14 takes multiply-adds apart in some loops and not in others: an image's bits would depend on its place.
   set(avx2 ${generic} -mavx2 -mfma $<$<CXX_COMPILER_ID:GNU>:--param=avoid-fma-max-bits=0>)
   set(avx512 ${avx2} -mavx512f -mavx512vl -mavx512dq -mavx512bw -mprefer-vector-width=512)

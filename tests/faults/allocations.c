@@ -1,8 +1,11 @@
-// Loaded before the C library (LD_PRELOAD): numbers the call stacks that ask for memory while main runs, in
-// the order of their first request, and refuses one such request.
+// Loaded before the C library (LD_PRELOAD): counts the requests for memory while main runs, and refuses one.
 //
-//   FAULT_STACK  number of the call stack, from 1; 0 = none
-//   FAULT_LOG    file: the frames of the refused request, and in the end a line "stacks NUMBER"
+//   FAULT_AT   number of the request to refuse, from 1; 0 = none: then the log lists the first request of
+//   every
+//              call stack, "NUMBER STACK" a line
+//   FAULT_LOG  file; with a refused request its stack, as above, and the frames
+//
+// STACK is a checksum of the frames' places in their files, the same in every process.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,8 +27,8 @@ void* __libc_memalign(size_t alignment, size_t bytes);
 
 #define MAX_FRAMES 64
 #define TABLE (1 << 18)
-static uint64_t table[TABLE];  // hashes of the stacks seen
-static long stacks, refuse_at;
+static uint64_t table[TABLE];  // checksums of the stacks seen
+static long requests, stacks, refuse_at;
 static int log_file = -1, counting;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static __thread int busy __attribute__((tls_model("initial-exec")));
@@ -42,10 +45,12 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context* context, void* argu
   return _URC_NO_REASON;
 }
 
-static uint64_t hash_of(const struct Stack* stack) {
+static uint64_t hash_of(const struct Stack* stack, int everywhere) {
   uint64_t hash = 1469598103934665603u;
   for (int i = 0; i < stack->count; ++i) {
-    hash ^= (uint64_t)(uintptr_t)stack->frames[i];
+    Dl_info file = {0};
+    if (everywhere) dladdr(stack->frames[i], &file);
+    hash ^= (uint64_t)((uintptr_t)stack->frames[i] - (uintptr_t)file.dli_fbase);
     hash *= 1099511628211u;
     hash ^= hash >> 29;
   }
@@ -63,17 +68,26 @@ static int is_new(uint64_t hash) {
   }
 }
 
+static void note(const struct Stack* stack) {
+  dprintf(log_file, "%ld %016lx\n", requests, (unsigned long)hash_of(stack, 1));
+}
+
 static int refused(void) {
   if (!counting || busy) return 0;
   busy = 1;
-  struct Stack stack = {.count = 0};
-  _Unwind_Backtrace(add_frame, &stack);
   pthread_mutex_lock(&mutex);
-  const int refuse = counting && is_new(hash_of(&stack)) && ++stacks == refuse_at;
-  if (stacks > TABLE / 2) abort();
+  const int refuse = counting && ++requests == refuse_at;
   if (refuse) counting = 0;  // what follows may take what it needs
+  if (refuse || !refuse_at) {
+    struct Stack stack = {.count = 0};
+    _Unwind_Backtrace(add_frame, &stack);
+    if (refuse || is_new(hash_of(&stack, 0))) {
+      note(&stack);
+      if (++stacks > TABLE / 2) abort();
+    }
+    if (refuse) backtrace_symbols_fd(stack.frames, stack.count, log_file);
+  }
   pthread_mutex_unlock(&mutex);
-  if (refuse && log_file >= 0) backtrace_symbols_fd(stack.frames, stack.count, log_file);
   busy = 0;
   if (refuse) errno = ENOMEM;
   return refuse;
@@ -95,7 +109,7 @@ int posix_memalign(void** out, size_t alignment, size_t bytes) {
 // Before main and after it, libraries make and end themselves, and none of them reports what fails.
 static int (*real_main)(int, char**, char**);
 static int counted_main(int count, char** words, char** environment) {
-  const char* at = getenv("FAULT_STACK");
+  const char* at = getenv("FAULT_AT");
   const char* log = getenv("FAULT_LOG");
   void* frame = NULL;
   if (at) refuse_at = atol(at);
@@ -113,8 +127,4 @@ int __libc_start_main(int (*program)(int, char**, char**), int count, char** wor
               void*) = dlsym(RTLD_NEXT, "__libc_start_main");
   real_main = program;
   return real(counted_main, count, words, begin, end, end_loader, stack_end);
-}
-
-__attribute__((destructor)) static void report(void) {
-  if (log_file >= 0) dprintf(log_file, "stacks %ld\n", stacks);
 }

@@ -1,30 +1,33 @@
 """Each call stack of the three resumable commands that asks for memory is refused it once. Either the command succeeds
 nevertheless, or it ends with one line that says so; going on afterwards gives the same bits as a run without faults.
 
-    allocations_test.py MDSM LIBRARY [STACKS]
+    allocations_test.py MDSM LIBRARY [STACKS [COMMAND]]
 
-takes so many of each command, spread over its life; all of them without the number."""
+takes so many of each command, spread over its life; all of them without the number, or with 0."""
 import os
 import re
 import sys
 
 from jobs import LIBRARY, call, for_each_job
 
-STACKS = int(sys.argv[3]) if len(sys.argv) > 3 else None
+STACKS = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 
 
 def refused(job, log, number):
-    return call(job.first(), LD_PRELOAD=LIBRARY, FAULT_STACK=str(number), FAULT_LOG=log)
+    return call(job.first(), LD_PRELOAD=LIBRARY, FAULT_AT=str(number), FAULT_LOG=log)
 
 
 def stacks_in(log):
-    with open(log, encoding="utf-8", errors="replace") as file:
-        return int(file.read().split("stacks ")[-1])
+    """[(number of the request, stack)]"""
+    with open(log, encoding="utf-8") as file:
+        return [(int(number), stack) for number, stack in (line.split() for line in file)]
 
 
-def frames_in(log):
+def refusal_in(log):
+    """The stack that went without, and its innermost frames; None where the run asked for less."""
     with open(log, encoding="utf-8", errors="replace") as file:
-        return " ".join(line.split("/")[-1].split("[")[0] for line in file.readlines()[2:14])
+        lines = file.readlines()
+    return (lines[0].split()[1], " ".join(line.split("/")[-1].split("[")[0] for line in lines[3:15])) if lines else (None, "")
 
 
 def told(result):
@@ -38,15 +41,16 @@ def check(job, root):
     job.clear()
     done = refused(job, log, 0)
     assert done.returncode == 0, done.stderr
-    wanted, count = job.result(), stacks_in(log)
-    assert count > 1000, count
-    numbers = range(1, count + 1)
-    if STACKS:
-        numbers = [1 + i * count // STACKS for i in range(STACKS)]
+    wanted, stacks = job.result(), stacks_in(log)
+    assert len(stacks) > 1000, len(stacks)
+    chosen = [stacks[i * len(stacks) // STACKS] for i in range(STACKS)] if STACKS else stacks
     failures = ended = 0
-    for number in numbers:
+    seen = set()  # a run that prints its progress at another moment asks for a few more or less
+    for number, _ in chosen:
         job.clear()
         result = refused(job, log, number)
+        stack, frames = refusal_in(log)
+        seen.add(stack)
         ended += result.returncode != 0
         again, problem = None, ""
         if result.returncode != 0 and not told(result):
@@ -57,11 +61,11 @@ def check(job, root):
             problem += f" not the same afterwards: {again.stderr[-300:] if again else ''}"
         if problem:
             failures += 1
-            print(f"{job.name}: stack {number}: {problem}\n  {frames_in(log)}", file=sys.stderr, flush=True)
-    print(f"{job.name}: {len(numbers)} of {count} call stacks went without memory once, {ended} of them ended the command, "
-          f"{failures} failures", flush=True)
+            print(f"{job.name}: request {number}: {problem}\n  {frames}", file=sys.stderr, flush=True)
+    print(f"{job.name}: {len(seen - {None})} of {len(stacks)} call stacks went without memory once, {ended} of them ended the "
+          f"command, {failures} failures", flush=True)
     return failures
 
 
 if __name__ == "__main__":
-    for_each_job(check)
+    for_each_job(check, sys.argv[4:])

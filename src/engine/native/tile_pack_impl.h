@@ -85,12 +85,13 @@ void pack_block(const PositionMap& from, const Bfloat16* map, RowRange range, in
 // Two positions of 16 channels as pairs of values.
 #if defined(__AVX512BW__)
 MDSM_INLINE void put_pair(const Bfloat16* a, const Bfloat16* b, Bfloat16* to) {
-  const HalfVector<32> order = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-                                8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m256i first = _mm256_load_si256(reinterpret_cast<const __m256i*>(a)),
                 second = _mm256_load_si256(reinterpret_cast<const __m256i*>(b));
   const __m512i line = _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
-  *reinterpret_cast<HalfVector<32>*>(to) = __builtin_shuffle(__builtin_bit_cast(HalfVector<32>, line), order);
+  const auto values = __builtin_bit_cast(HalfVector<32>, line);
+  *reinterpret_cast<HalfVector<32>*>(to) =
+      __builtin_shufflevector(values, values, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24,
+                              9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 #else
 MDSM_INLINE void put_pair(const Bfloat16* a, const Bfloat16* b, Bfloat16* to) {
@@ -172,12 +173,11 @@ void pack_pairs_block(const PositionMap& from, const Bfloat16* map, RowRange ran
 template <int B, int H, int... Lane>
 MDSM_INLINE void exchange(typename VectorType<B>::Integer* rows) {
   using I = typename VectorType<B>::Integer;
-  const I upper = {((Lane & H) ? B + Lane - H : Lane)...}, lower = {((Lane & H) ? B + Lane : Lane + H)...};
   for (int r = 0; r < B; ++r) {
     if (r & H) continue;
     const I a = rows[r], b = rows[r + H];
-    rows[r] = __builtin_shuffle(a, b, upper);
-    rows[r + H] = __builtin_shuffle(a, b, lower);
+    rows[r] = __builtin_shufflevector(a, b, ((Lane & H) ? B + Lane - H : Lane)...);
+    rows[r + H] = __builtin_shufflevector(a, b, ((Lane & H) ? B + Lane : Lane + H)...);
   }
 }
 MDSM_INLINE void transpose(VectorType<8>::Integer* rows) {

@@ -7,6 +7,8 @@ import sys
 import tempfile
 import unittest
 
+import formats
+
 MDSM = os.path.abspath(sys.argv[1])
 
 

@@ -77,7 +77,7 @@ class Score(unittest.TestCase):
         for row in found["images"]:
             self.assertEqual(row["verdict"], "outlier" if row["score"] > found["threshold"] else "good")
             self.assertEqual(row["verdict"], "outlier" if row["p"] <= RATE else "good")
-        self.images("pale", 50, 0.04, 3)
+        self.images("pale", 50, 0.01, 3)
         found = json.loads(self.score("--data", self.at("pale.npy"), "--format", "json", code=OUTLIERS).stdout)
         self.assertGreater(found["outliers"], 45)
 

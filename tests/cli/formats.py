@@ -50,6 +50,15 @@ def png(width, height, channels=1, claimed=None):
             chunk(b"IEND", b""))
 
 
+def deep_png(rows):
+    """Grey, 16 bits."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    data = b"".join(b"\0" + struct.pack(f">{len(row)}H", *row) for row in rows)
+    header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 16, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b"")
+
+
 def safetensors(header, data):
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data

@@ -64,6 +64,7 @@ def images():
     put("image", "grey.png", formats.png(5, 4))
     put("image", "colour.png", formats.png(3, 3, 3))
     put("image", "grey.jpg", bad_files.JPEG)
+    put("picture", "deep.png", formats.deep_png([[0, 257], [65535, 4711]]))
     put("idx", "plain", formats.idx((2, 4, 4), bytes(range(32))))
     put("idx", "packed.gz", formats.idx_gz((2, 4, 4), bytes(range(32))))
     record = b"\3" + bytes(3072)

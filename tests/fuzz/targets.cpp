@@ -13,6 +13,7 @@
 #include "eval/quality.h"
 #include "eval/sample_source.h"
 #include "image/image.h"
+#include "image/picture.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "io/zip.h"
@@ -108,6 +109,7 @@ void resume_samples(Bytes bytes, const char* name) {
 const std::map<std::string, Target>& targets() {
   static const std::map<std::string, Target> all = {
       {"image", [](Bytes bytes) { image::decode_image(bytes, "input"); }},
+      {"picture", [](Bytes bytes) { image::decode_picture(bytes, "input"); }},
       {"npy", [](Bytes bytes) { io::read_npy(as_file(bytes, "input.npy")); }},
       {"npy_in_memory", [](Bytes bytes) { io::parse_npy(bytes, "input"); }},
       {"npy_images", [](Bytes bytes) { read_data(as_file(bytes, "images.npy"), "npy"); }},

@@ -24,6 +24,7 @@ except ImportError as error:
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "../../python"))
 sys.path.append(os.path.join(os.path.dirname(__file__), "../cli"))
+import formats
 import mdsm_torch
 import png_tools
 from mdsm_torch import Energy, UnetEnergy
@@ -176,16 +177,6 @@ def check_bundled(folder):
     print("cifar10, 34x21 pixels:", compare(mdsm_torch.load(os.path.join(folder, "cifar10-hub")), "cifar10", images, folder))
 
 
-def deep_png(path, values):
-    """values: (H,W) of uint16."""
-    def chunk(kind, body):
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", *values.shape[::-1], 16, 0, 0, 0, 0)) +
-                   chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-
-
 def check_denoiser(folder):
     """A network without an energy, on a picture of 16 bits: its result has 16 bits, too."""
     torch.manual_seed(3)
@@ -194,7 +185,8 @@ def check_denoiser(folder):
     torch.save(net.state_dict(), path)
     run("import", path, model, "--head", "denoiser", "--size", 16)
     values = (torch.rand(18, 23) * 65535).numpy().astype(np.uint16)
-    deep_png(picture, values)
+    with open(picture, "wb") as file:
+        file.write(formats.deep_png(values.tolist()))
     run("denoise", picture, "--model", model, "--out", os.path.join(folder, "denoised"))
     found = read_deep_png(os.path.join(folder, "denoised/deep.png"))
     x = torch.from_numpy(values.astype(np.float32) / 65535)[None, None]

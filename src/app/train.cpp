@@ -116,8 +116,8 @@ TrainingResult train_in_folder(const TrainingOptions& options, const train::Sess
                                std::optional<size_t> need, const std::atomic<bool>& stop) {
   const train::RunFolder& folder = *input.folder;
   const LogFile log(folder.log());
+  const train::StateHead start = train::resume_state(input);  // a run that is refused stays as it is
   try {
-    const train::StateHead start = train::resume_state(input);
     TrainingResult result{folder.path(), folder.ema(), start.step, start.step, options.train.schedule.steps};
     if (result.finished()) {
       log_info("{}: finished, all {} steps are done; --steps N goes further", folder.path().string(),

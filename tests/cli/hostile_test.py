@@ -199,7 +199,9 @@ class Hostile(unittest.TestCase):
 
     def test_archives(self):
         inner = gzip.compress(tar_of("data_batch_1.bin", 100_000_000), mtime=0)
-        self.refused("more than", "data", self.write("large.tar.gz", inner))
+        self.refused("no whole number of CIFAR-10 records", "data", self.write("many.tar.gz", inner))
+        large = gzip.compress(tar_of("data_batch_1.bin", 300_000_000), mtime=0)  # the largest of CIFAR-100 has 155
+        self.refused("more than", "data", self.write("large.tar.gz", large))
         twice = gzip.compress(gzip.compress(inner, mtime=0), mtime=0)
         self.refused("compressed more than once", "data", self.write("nested.tar.gz", twice))
 

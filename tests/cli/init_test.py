@@ -135,8 +135,8 @@ class Init(unittest.TestCase):
         made = self.start("denoiser", "--data", "small.npy", "--init", self.unet, "--head", "denoiser", *STILL)
         self.same(made + "/weights.safetensors", self.unet + "/ema.safetensors")
         self.assertEqual(json.loads(run("describe", "--model", made, "--json"))["spec"]["head"], "denoiser")
-        made = self.start("energy", "--data", "small.npy", "--init", made, "--head", "squared-residual", *STILL)
-        self.same(made + "/weights.safetensors", self.unet + "/ema.safetensors")
+        back = self.start("energy", "--data", "small.npy", "--init", made, "--head", "squared-residual", *STILL)
+        self.same(back + "/weights.safetensors", made + "/ema.safetensors")
 
     def test_bad_models_leave_no_run_folder(self):
         with open("text.safetensors", "w", encoding="utf-8") as file:

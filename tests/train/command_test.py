@@ -223,7 +223,8 @@ def test_run_from_before(folder, data):
     run = the_run(folder + "/before")
     options = json.loads(content(run, "options.json"))
     newer = ("objective", "importance", "bowl", "levels", "blocks", "activation", "weighting", "init",
-             "precision", "shards", "skip-damaged")
+             "precision", "shards", "skip-damaged", "denoiser-steps", "lr-hold", "allow-reorder", "overlap", "shift", "zoom",
+             "rotate", "brightness")
     for name in [name for name in options if name.startswith("ml-") or name in newer]:
         del options[name]
     assert len(options) == 40, sorted(options)

@@ -8,9 +8,9 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "engine/torch/c10d_watch.h"
 
 namespace mdsm::engine {
@@ -26,7 +26,13 @@ std::chrono::milliseconds milliseconds(double seconds) {
 }
 std::vector<uint8_t> bytes(const std::string& text) { return {text.begin(), text.end()}; }
 json parsed(const std::vector<uint8_t>& bytes) {
-  return json::parse(bytes.begin(), bytes.end(), nullptr, false);
+  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+// Of what another rank has sent: a text, or none.
+std::string text_of(const json& values, const char* key) {
+  return values.is_object() && values.contains(key) && values.at(key).is_string()
+             ? json_value<std::string>(values.at(key))
+             : "";
 }
 std::string here(int rank) { return fmt::format("here/{}", rank); }
 
@@ -87,9 +93,9 @@ std::string verdict_on(c10d::Store& store, const Launch& launch, const json& own
     for (const char* key : {"version", "processes"})
       if (!other.is_object() || other.value(key, json()) != own.at(key))
         return fmt::format("rank {} has {} {}, rank 0 has {}; start the same program with the same numbers",
-                           rank, key, other.is_object() ? other.value(key, json()).dump() : "?",
-                           own.at(key).dump());
-    other_hosts = other_hosts || !is_loopback(other.value("address", ""));
+                           rank, key, other.is_object() ? json_text(other.value(key, json())) : "?",
+                           json_text(own.at(key)));
+    other_hosts = other_hosts || !is_loopback(text_of(other, "address"));
   }
   if (other_hosts && is_loopback(own.at("address").get<std::string>()) && interface_name().empty())
     return fmt::format(
@@ -104,7 +110,7 @@ void come(c10d::Store& store, const Launch& launch, const json& own) {
     fail_usage("give every process another RANK, and jobs of one machine another MASTER_PORT",
                "rank {} is there twice", launch.rank);
   store.set(sign_of_life(launch.rank), bytes("0"));
-  store.set(here(launch.rank), bytes(own.dump()));
+  store.set(here(launch.rank), bytes(json_text(own)));
 }
 
 }  // namespace
@@ -137,7 +143,7 @@ c10::intrusive_ptr<c10d::Store> join(const Launch& launch, const std::string& ve
   come(*store, launch, own);
   if (launch.rank == 0)
     store->set(kVerdict,
-               bytes(json{{"processes", launch.size}, {"wrong", verdict_on(*store, launch, own)}}.dump()));
+               bytes(json_text({{"processes", launch.size}, {"wrong", verdict_on(*store, launch, own)}})));
   json verdict;
   try {
     store->wait({kVerdict}, milliseconds(launch.join_seconds * 1.5 + 5));
@@ -146,11 +152,12 @@ c10::intrusive_ptr<c10d::Store> join(const Launch& launch, const std::string& ve
     fail("check that it runs", "rank 0 at {}:{} has gone away before all were there", launch.host,
          launch.port);
   }
-  if (verdict.value("processes", 0) != launch.size)
+  const json processes = verdict.is_object() ? verdict.value("processes", json()) : json();
+  if (processes != launch.size)
     fail_usage("give all processes the same WORLD_SIZE",
                "rank {} was started as one of {} processes, rank 0 as one of {}", launch.rank, launch.size,
-               verdict.value("processes", 0));
-  if (const std::string wrong = verdict.value("wrong", ""); !wrong.empty()) {
+               json_text(processes));
+  if (const std::string wrong = text_of(verdict, "wrong"); !wrong.empty()) {
     // The store must not go away before all have read what it says.
     store->add("verdict_read", 1);
     if (launch.rank == 0)

@@ -166,7 +166,7 @@ MDSM_INLINE Vector<B> exp_of(const Vector<B>& x) {
   const I bits = __builtin_bit_cast(I, p) + (__builtin_bit_cast(I, shifted) << 23);
   return __builtin_bit_cast(V, bits);
 }
-// Sixteen divisions take as long as the rest of a sigmoid; eight do not.
+// A division of sixteen values is slow by the makers' tables, so it is an estimate and a Newton step.
 MDSM_INLINE Vector<8> reciprocal(const Vector<8>& x) { return 1.0f / x; }
 #if defined(__AVX512F__)
 MDSM_INLINE Vector<16> reciprocal(const Vector<16>& x) {

@@ -38,7 +38,7 @@ const char* mdsm_version(void);     /* of the library, "0.1.0" */
 void mdsm_set_threads(int threads); /* 0 = all; for the whole process */
 
 /* name: a model that comes with mdsm ("fashion-mnist"), a model file, or a run folder. settings: engine,
- * device, batch, tile. */
+ * device, batch, tile, precision. */
 mdsm_status mdsm_model_load(const char* name, mdsm_settings settings, mdsm_model** model);
 void mdsm_model_free(mdsm_model* model); /* NULL is fine */
 mdsm_shape mdsm_model_shape(const mdsm_model* model);

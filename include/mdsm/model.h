@@ -25,6 +25,7 @@ struct ModelOptions {
   std::string device = "cpu";     // of torch: cuda, cuda:1
   int64_t batch = 64;             // images computed at a time; makes no difference to the result
   int64_t tile = 0;  // unet: side of the tiles that larger images are computed in; 0 = from the memory
+  std::string precision = "float32";  // native: or bfloat16, on the CPU's matrix units
 };
 
 struct DrawOptions {
@@ -60,8 +61,8 @@ class Model final : public EnergyModel {
 
   // One image for each seed. A seed always gives the same image, whatever else is drawn with it.
   Samples sample(std::span<const uint64_t> seeds, const DrawOptions& options = {});
-  // Removes noise of any strength; nobody tells the model how much there is.
-  Denoised denoise(ConstTensorView images);
+  // Removes noise of any strength; nobody tells the model how much there is. progress: of images.
+  Denoised denoise(ConstTensorView images, const OnProgress& progress = {});
   // Fills in missing pixels, image i with seed i. known: 1 known, 0 missing, H*W values for all images or
   // N*H*W; missing pixels are never read, known ones come back as they were. Samplers: fast, annealed.
   Samples inpaint(ConstTensorView images, std::span<const uint8_t> known, std::span<const uint64_t> seeds,

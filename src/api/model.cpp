@@ -91,11 +91,14 @@ image::Mask part_of(const image::Mask& mask, int64_t first, int64_t count) {
 struct Model::Parts {
   app::ModelUse use;
   network::Model model;
-  std::unique_ptr<EnergyModel> engine;  // for images of the shape that came last
+  const OnProgress* progress = nullptr;  // of the call at work, told of every tile
+  std::unique_ptr<EnergyModel> engine;   // for images of the shape that came last
 
   Parts(const std::string& name, const ModelOptions& options)
       : use{name,
-            {from_name<engine::EngineKind>(options.engine, "engine"), options.device},
+            {.engine = from_name<engine::EngineKind>(options.engine, "engine"),
+             .device = options.device,
+             .precision = from_name<engine::Precision>(options.precision, "precision")},
             thread_count(),
             checked(options.batch),
             options.tile},
@@ -103,8 +106,13 @@ struct Model::Parts {
         engine(use.make(model, batch(spec().input(1)))) {}
 
   EnergyModel& at(const Shape& images) {
-    if (engine->image_shape() != images.with_n(1)) engine = use.make(model, batch(images), images.with_n(1));
+    if (engine->image_shape() != images.with_n(1))
+      engine = use.make(model, batch(images), images.with_n(1),
+                        [this](int64_t done, int64_t total) { tell(done, total); });
     return *engine;
+  }
+  void tell(int64_t done, int64_t total) const {
+    if (progress && *progress && !(*progress)({done, total, 0})) throw Cancelled("stopped by the caller");
   }
   static int64_t checked(int64_t batch) {
     if (batch < 1 || batch > 1000000) fail_usage("use 1 to 1000000", "a batch of {} images", batch);
@@ -156,7 +164,10 @@ Samples Model::sample(std::span<const uint64_t> seeds, const DrawOptions& option
   return clamped(draw(*this, parts_->model.info, seeds, parts_->batch(image_shape()), options));
 }
 
-Denoised Model::denoise(ConstTensorView images) {
+Denoised Model::denoise(ConstTensorView images, const OnProgress& progress) {
+  parts_->progress = &progress;
+  const auto forget = [this](void*) { parts_->progress = nullptr; };
+  const std::unique_ptr<void, decltype(forget)> told(this, forget);
   restore::Denoised found = restore::denoise(*this, images);
   clamp_images(found.x);
   return {std::move(found.x), std::move(found.sigma), std::move(found.energy)};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "app/photo_model.h"
 #include "app/world.h"
 #include "core/error.h"
 #include "core/random.h"
@@ -199,7 +200,10 @@ DenoiseResult Denoising::run() {
 }  // namespace
 
 DenoiseResult run_denoise(const DenoiseOptions& options, const std::atomic<bool>& stop) {
-  return Denoising(options, stop).run();
+  DenoiseOptions own = options;
+  std::string& model = own.pictures.use.model;
+  if (model.empty() && !own.pictures.images.empty()) model = photo_model(own.pictures);
+  return Denoising(own, stop).run();
 }
 
 }  // namespace mdsm::app

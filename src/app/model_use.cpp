@@ -117,6 +117,18 @@ std::map<std::string, std::string> picture_text(const json& parameters,
   return more;
 }
 
-void print_json(const json& values) { fmt::print("{}\n", json_text(values, 2)); }
+namespace {
+thread_local CapturedJson* captured = nullptr;
+}
+
+CapturedJson::CapturedJson() { captured = this; }
+CapturedJson::~CapturedJson() { captured = nullptr; }
+
+void print_json(const json& values) {
+  if (captured)
+    captured->text = json_text(values);
+  else
+    fmt::print("{}\n", json_text(values, 2));
+}
 
 }  // namespace mdsm::app

@@ -56,5 +56,15 @@ std::map<std::string, std::string> picture_text(const nlohmann::json& parameters
 
 // JSON for standard output; file names in it that are no UTF-8 do not stop it.
 void print_json(const nlohmann::json& values);
+// While it lives, print_json() of its thread keeps the text here instead: for programs that call commands.
+class CapturedJson {
+ public:
+  CapturedJson();
+  ~CapturedJson();
+  CapturedJson(const CapturedJson&) = delete;
+  CapturedJson& operator=(const CapturedJson&) = delete;
+
+  std::string text;
+};
 
 }  // namespace mdsm::app

@@ -38,6 +38,7 @@ class Denoise : public Command {
         .range(0, 100);
     options.add("seed", denoise_.seed, "of the added noise, and of data drawn at random").range(0, 9e15);
     declare_picture_output(options, denoise_.pictures, json_);
+    options.example("mdsm denoise photo.jpg --out clean    # by photos, or photos-grey");
     options.example("mdsm denoise noisy/ --model runs/00000 --out clean");
     options.example(
         "mdsm denoise --data fashion-mnist --split test --limit 8 --model runs/00000 --add-noise 0.3");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/model_use.h"
 #include "app/version.h"
 #include "app/world.h"
 #include "cli/command.h"
@@ -39,9 +40,15 @@ std::string reference() {
   for (const auto& command : all_commands()) {
     OptionSet options(command->name(), command->summary());
     command->declare(options);
-    text += "\n" + options.markdown();
+    text += fmt::format("\n{}", options.markdown());
   }
   return text;
+}
+
+std::unique_ptr<Command> find_command(const std::string& name) {
+  for (auto& command : all_commands())
+    if (name == command->name()) return std::move(command);
+  fail_usage("mdsm --help lists the commands", "unknown command '{}'", name);
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -57,22 +64,19 @@ int run(const std::vector<std::string>& arguments) {
     std::fputs(reference().c_str(), stdout);
     return 0;
   }
-  for (const auto& command : all_commands()) {
-    if (arguments[0] != command->name()) continue;
-    OptionSet options(command->name(), command->summary());
-    command->declare(options);
-    for (const std::string& word : arguments)
-      if (word == "--help" || word == "-h") {
-        std::fputs(options.help().c_str(), stdout);
-        return 0;
-      }
-    options.parse(std::span(arguments).subspan(1));
-    return app::with_world(command->name(), command->together(), [&](distributed::Communicator& world) {
-      command->world = &world;
-      return command->run(options);
-    });
-  }
-  fail_usage("mdsm --help lists the commands", "unknown command '{}'", arguments[0]);
+  const std::unique_ptr<Command> command = find_command(arguments[0]);
+  OptionSet options(command->name(), command->summary());
+  command->declare(options);
+  for (const std::string& word : arguments)
+    if (word == "--help" || word == "-h") {
+      std::fputs(options.help().c_str(), stdout);
+      return 0;
+    }
+  options.parse(std::span(arguments).subspan(1));
+  return app::with_world(command->name(), command->together(), [&](distributed::Communicator& world) {
+    command->world = &world;
+    return command->run(options);
+  });
 }
 
 // One line: control characters of a hostile file name must not break it.
@@ -84,6 +88,16 @@ void print_error(std::string text) {
 }
 
 }  // namespace
+
+std::string command_json(const std::vector<std::string>& arguments) {
+  const std::unique_ptr<Command> command = find_command(arguments.empty() ? "" : arguments[0]);
+  OptionSet options(command->name(), command->summary());
+  command->declare(options);
+  options.parse(std::span(arguments).subspan(1));
+  app::CapturedJson printed;
+  command->run(options);
+  return printed.text;
+}
 
 int program(int argc, char** argv) {
   // A pipe that nobody reads and a file beyond its limit are failed writes, reported as such where they

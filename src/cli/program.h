@@ -2,10 +2,17 @@
 // sources of their own to the tables before they call it.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace mdsm::cli {
 
 // Finds the command, parses its options and runs it. Every error becomes one line; returns the exit code, 0,
 // 1 (failure) or 2 (wrong usage).
 int program(int argc, char** argv);
+
+// One command for a program that calls it: the JSON that it prints, "" where it prints none. Throws Error.
+// arguments: the command, then its options; one that asks for JSON is among them.
+std::string command_json(const std::vector<std::string>& arguments);
 
 }  // namespace mdsm::cli

@@ -37,5 +37,6 @@ StopFlag::~StopFlag() {
 }
 
 const std::atomic<bool>& StopFlag::flag() const { return g_stop; }
+bool StopFlag::asked() { return g_stop; }
 
 }  // namespace mdsm

@@ -15,6 +15,8 @@ class StopFlag {
   StopFlag& operator=(const StopFlag&) = delete;
 
   const std::atomic<bool>& flag() const;
+  // Whether a signal came while one of these lived, and none has been made since.
+  static bool asked();
 };
 
 }  // namespace mdsm

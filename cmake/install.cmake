@@ -44,6 +44,16 @@ if(MDSM_TORCH)
   install(TARGETS mdsm_torch LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/mdsm COMPONENT torch)
 endif()
 
+if(MDSM_PYTHON_MODULE)
+  set(MDSM_PACKAGES_DIR ${CMAKE_INSTALL_PREFIX}/lib/python3/dist-packages/mdsm)  # Debian's, for all versions of Python 3
+  file(RELATIVE_PATH lib_from_package ${MDSM_PACKAGES_DIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  # In a wheel the library lies in the package.
+  set_target_properties(mdsm_python PROPERTIES INSTALL_RPATH "$ORIGIN/${lib_from_package};$ORIGIN/lib")
+  install(TARGETS mdsm_python LIBRARY DESTINATION lib/python3/dist-packages/mdsm COMPONENT python)
+  install(DIRECTORY python/mdsm DESTINATION lib/python3/dist-packages COMPONENT python
+          FILES_MATCHING PATTERN "*.py" PATTERN py.typed)
+endif()
+
 # cpack -G DEB: mdsm (the program), libmdsm0.1, libmdsm-dev, mdsm-data and, where it was built, mdsm-torch.
 set(CPACK_PACKAGE_NAME mdsm)
 set(CPACK_PACKAGE_VENDOR "The mdsm authors")
@@ -79,5 +89,13 @@ if(MDSM_TORCH)
   set(CPACK_COMPONENT_TORCH_DEPENDS library)
   set(CPACK_COMPONENT_TORCH_DESCRIPTION "Energy-based models of images: the LibTorch engine, for GPUs and comparisons.")
   set(CPACK_DEBIAN_TORCH_PACKAGE_NAME mdsm-torch)
+endif()
+if(MDSM_PYTHON_MODULE)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  set(CPACK_COMPONENT_PYTHON_DEPENDS library)
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Energy-based models of images: the Python module.")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-mdsm)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3-numpy")
 endif()
 include(CPack)

@@ -29,9 +29,15 @@ class Energy:
     in the kind and layout that was given.
     """
 
+    __array_ufunc__ = None  # NumPy's numbers and arrays leave * to this class
+
     def __init__(self, core: _core.Energy, parts: Optional[List[Tuple[float, "Energy"]]] = None):
         self._core = core
-        self._parts = parts or [(1.0, self)]
+        self._sum = parts
+
+    @property
+    def _parts(self) -> List[Tuple[float, "Energy"]]:
+        return self._sum or [(1.0, self)]
 
     @property
     def shape(self) -> Tuple[int, int, int]:
@@ -124,7 +130,7 @@ class Energy:
         return self + -other if isinstance(other, Energy) else NotImplemented
 
     def __repr__(self) -> str:
-        if len(self._parts) == 1 and self._parts[0][1] is self:
+        if self._sum is None:
             return f"<mdsm.{type(self).__name__} of {'x'.join(map(str, self.shape))} images>"
         return " + ".join(f"{weight:g} * {part!r}" for weight, part in self._parts)
 

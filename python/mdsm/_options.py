@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import numbers
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import _core
@@ -46,6 +47,8 @@ def run(command: str, *places: str, **options: Any) -> Any:
 
 
 def seeds_of(n: Optional[int], seeds: Any) -> List[int]:
+    if n is not None and (isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 1 <= n <= 10**7):
+        raise ValueError(f"n: 1 to 10000000 images, not {n!r}")
     if seeds is None:
         seeds = range(1 if n is None else n)
     found = [int(seed) for seed in seeds]

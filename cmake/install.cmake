@@ -19,7 +19,7 @@ install(EXPORT mdsmExtendTargets NAMESPACE mdsm:: DESTINATION ${MDSM_PACKAGE_DIR
 install(DIRECTORY include/mdsm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mdsm/extend COMPONENT development
         FILES_MATCHING PATTERN "*.h" PATTERN "*_impl.h" EXCLUDE
-        PATTERN "api" EXCLUDE PATTERN "native" EXCLUDE PATTERN "torch" EXCLUDE)
+        PATTERN "api" EXCLUDE PATTERN "python" EXCLUDE PATTERN "native" EXCLUDE PATTERN "torch" EXCLUDE)
 
 configure_package_config_file(cmake/mdsmConfig.cmake.in ${PROJECT_BINARY_DIR}/mdsmConfig.cmake
                               INSTALL_DESTINATION ${MDSM_PACKAGE_DIR})
@@ -54,7 +54,7 @@ if(MDSM_PYTHON_MODULE)
           FILES_MATCHING PATTERN "*.py" PATTERN py.typed)
 endif()
 
-# cpack -G DEB: mdsm (the program), libmdsm0.1, libmdsm-dev, mdsm-data and, where it was built, mdsm-torch.
+# cpack -G DEB: mdsm (the program), libmdsm0.1, libmdsm-dev, mdsm-data and, where they were built, python3-mdsm and mdsm-torch.
 set(CPACK_PACKAGE_NAME mdsm)
 set(CPACK_PACKAGE_VENDOR "The mdsm authors")
 set(CPACK_PACKAGE_CONTACT "The mdsm authors")

@@ -12,8 +12,8 @@ import tempfile
 BUILD = sys.argv[1]
 
 
-def run(*words, folder=None):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=500, cwd=folder)
+def run(*words, folder=None, env=None):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=500, cwd=folder, env=env)
     assert done.returncode == 0, (words, done.stdout[-3000:], done.stderr[-3000:])
     return done.stdout
 
@@ -33,4 +33,9 @@ with tempfile.TemporaryDirectory() as root:
         run("dpkg-deb", "-x", path, tree)
     assert "mnist" in run(os.path.join(tree, "usr/bin/mdsm"), "models", folder=root)
     run(os.path.join(tree, "usr/bin/mdsm"), "sample", "--model", "mnist", "--sampler", "fast", "--steps", "4", "-n", "2", folder=root)
+    if "python3-mdsm" in packages:
+        assert library in depends["python3-mdsm"] and "python3-numpy" in depends["python3-mdsm"], depends
+        environment = {**os.environ, "PYTHONPATH": os.path.join(tree, "usr/lib/python3/dist-packages")}
+        said = run("/usr/bin/python3", "-B", "-c", "import mdsm; print(mdsm.__file__, *mdsm.models())", folder=root, env=environment)
+        assert said.startswith(tree) and "mnist" in said, said
 print("packages: all is as it should be")

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/numbered_folder.h"
 #include "core/progress.h"
 #include "eval/tensor_images.h"
 
 namespace mdsm::app {
 
-std::vector<fs::path> find_checkpoints(const fs::path& run) {
+std::vector<fs::path> find_checkpoints(const fs::path& named) {
+  const fs::path run = numbered_folder(named);
   std::error_code error;
   if (!fs::is_directory(run, error))
     fail("name a run folder of mdsm train", "{}: not a folder", run.string());

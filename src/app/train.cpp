@@ -20,15 +20,18 @@
 namespace mdsm::app {
 namespace {
 
-// The bar on a terminal; lines for log.txt, which standard error does not get while the loop runs.
+// How far it is, unless that is not wanted; lines for log.txt, which standard error does not get while the
+// loop runs.
 class Display : public train::TrainObserver {
  public:
-  Display(const train::Objective& objective, const network::Spec& spec, int64_t total, int64_t first)
+  Display(const train::Objective& objective, const network::Spec& spec, int64_t total, int64_t first,
+          bool quiet)
       : objective_(objective),
         flat_loss_(objective.flat_loss(spec)),
-        progress_("train", total, "steps", first) {}
+        progress_("train", total, "steps", first),
+        quiet_(quiet) {}
   void on_step(int64_t done, const train::StepResult& result) override {
-    progress_.update(done, fmt::format("loss {:.1f}", result.loss));
+    if (!quiet_) progress_.update(done, fmt::format("loss {:.1f}", result.loss));
   }
   void on_stats(const train::StatsRecord& r) override {
     log_info("step {}: {}", r.step, objective_.log_line(r));
@@ -44,7 +47,7 @@ class Display : public train::TrainObserver {
   const train::Objective& objective_;
   std::optional<double> flat_loss_;
   Progress progress_;
-  bool warned_ = false;
+  bool quiet_, warned_ = false;
 };
 
 std::optional<size_t> memory_need(const TrainingOptions& options, const train::Objective& objective,
@@ -130,7 +133,8 @@ TrainingResult train_in_folder(const TrainingOptions& options, const train::Sess
     set_quiet(true);
     {
       std::optional<Display> display;
-      if (!options.observer) display.emplace(input.objective, input.engine.spec(), result.steps, start.step);
+      if (!options.observer)
+        display.emplace(input.objective, input.engine.spec(), result.steps, start.step, options.quiet);
       result.step =
           train::train(input, start, options.stop_after, stop, display ? *display : *options.observer);
     }

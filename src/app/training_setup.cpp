@@ -2,6 +2,7 @@
 #include "app/training_start.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/numbered_folder.h"
 #include "data/data_options.h"
 #include "distributed/launcher.h"
 #include "network/model_file.h"
@@ -49,7 +50,6 @@ void TrainingSetup::declare(OptionSet& options) {
   train::declare_train_options(options, job.train, objectives_);
   declare_saving(options, *this, objectives_.may_change());
   declare_engine_options(options, job.engine, job.threads);
-  options.accept_config();
   defaults_ = options.to_json();
 }
 
@@ -80,6 +80,7 @@ void TrainingSetup::take_start(OptionSet& options) {
 
 void TrainingSetup::resolve(OptionSet& options) {
   if (job.resume == "latest") job.resume = train::RunFolder::latest(job.outdir).string();
+  job.resume = numbered_folder(job.resume).string();
   if (!job.resume.empty() && options.given("init"))
     fail_usage("leave --init out; a run goes on from its own checkpoint",
                "--init and --resume exclude each other");

@@ -14,6 +14,7 @@
 #include "cli/no_memory.h"
 #include "cli/program.h"
 #include "core/error.h"
+#include "core/nearest.h"
 #include "core/progress.h"
 
 namespace mdsm::cli {
@@ -26,8 +27,31 @@ std::string overview() {
   for (const auto& command : all_commands())
     text += fmt::format("  {:<12}{}\n", command->name(), command->summary());
   return text +
-         "\nmdsm COMMAND --help shows the options of a command, mdsm --version what this build can do.\n";
+         "\nmdsm help COMMAND shows the options of a command, mdsm --version what this build can do.\n";
 }
+
+std::unique_ptr<Command> find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (auto& command : all_commands()) {
+    if (name == command->name()) return std::move(command);
+    names.push_back(command->name());
+  }
+  const std::string nearest = nearest_name(name, names);
+  fail_usage(nearest.empty() ? "mdsm --help lists the commands" : fmt::format("did you mean {}?", nearest),
+             "unknown command '{}'", name);
+}
+
+// A command with its options, which the set points at.
+struct Prepared {
+  std::unique_ptr<Command> command;
+  OptionSet options;
+
+  explicit Prepared(std::unique_ptr<Command> found)
+      : command(std::move(found)), options(command->name(), command->summary()) {
+    command->declare(options);
+    options.accept_config();
+  }
+};
 
 // The text of docs/cli.md. A test keeps the file equal to it.
 std::string reference() {
@@ -37,22 +61,14 @@ std::string reference() {
       "`--config` files and `--set` are the option "
       "names without "
       "the dashes.\n";
-  for (const auto& command : all_commands()) {
-    OptionSet options(command->name(), command->summary());
-    command->declare(options);
-    text += fmt::format("\n{}", options.markdown());
-  }
+  for (auto& command : all_commands())
+    text += fmt::format("\n{}", Prepared(std::move(command)).options.markdown());
   return text;
 }
 
-std::unique_ptr<Command> find_command(const std::string& name) {
-  for (auto& command : all_commands())
-    if (name == command->name()) return std::move(command);
-  fail_usage("mdsm --help lists the commands", "unknown command '{}'", name);
-}
-
 int run(const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
+      (arguments[0] == "help" && arguments.size() == 1)) {
     std::fputs(overview().c_str(), stdout);
     return arguments.empty() ? 2 : 0;
   }
@@ -64,9 +80,13 @@ int run(const std::vector<std::string>& arguments) {
     std::fputs(reference().c_str(), stdout);
     return 0;
   }
-  const std::unique_ptr<Command> command = find_command(arguments[0]);
-  OptionSet options(command->name(), command->summary());
-  command->declare(options);
+  const bool asks = arguments[0] == "help";
+  Prepared prepared(find_command(arguments[asks ? 1 : 0]));
+  auto& [command, options] = prepared;
+  if (asks) {
+    std::fputs(options.help().c_str(), stdout);
+    return 0;
+  }
   for (const std::string& word : arguments)
     if (word == "--help" || word == "-h") {
       std::fputs(options.help().c_str(), stdout);
@@ -90,9 +110,8 @@ void print_error(std::string text) {
 }  // namespace
 
 std::string command_json(const std::vector<std::string>& arguments) {
-  const std::unique_ptr<Command> command = find_command(arguments.empty() ? "" : arguments[0]);
-  OptionSet options(command->name(), command->summary());
-  command->declare(options);
+  Prepared prepared(find_command(arguments.empty() ? "" : arguments[0]));
+  auto& [command, options] = prepared;
   options.parse(std::span(arguments).subspan(1));
   app::CapturedJson printed;
   command->run(options);

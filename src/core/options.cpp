@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/nearest.h"
 #include "core/toml.h"
 
 namespace mdsm {
@@ -44,21 +45,6 @@ bool parse_flag(const std::string& text, bool& value) {
 
 std::string join(const std::vector<std::string>& words, const char* separator) {
   return fmt::format("{}", fmt::join(words, separator));
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
 }
 
 std::string plain_text(const json& value) {
@@ -271,13 +257,10 @@ const Option* OptionSet::find_or_null(std::string_view name) const {
 
 Option& OptionSet::find(std::string_view name, const std::string& where) {
   if (const Option* option = find_or_null(name)) return const_cast<Option&>(*option);
-  std::string nearest;
-  size_t best = 3;
+  std::vector<std::string> names;
   for (const auto& option : options_)
-    if (const size_t distance = edit_distance(name, option->name_); distance < best && !option->positional_) {
-      best = distance;
-      nearest = option->name_;
-    }
+    if (!option->positional_) names.push_back(option->name_);
+  const std::string nearest = nearest_name(name, names);
   fail_usage(nearest.empty() ? fmt::format("mdsm {} --help lists them", command_)
                              : fmt::format("did you mean {}?", nearest),
              "{}: unknown option '{}'", where, name);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 
 namespace mdsm {
 namespace {
@@ -16,6 +17,14 @@ std::string bar(double fraction) {
   constexpr int kCells = 24;
   const int full = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * kCells);
   return std::string(static_cast<size_t>(full), '#') + std::string(static_cast<size_t>(kCells - full), '.');
+}
+
+// Of lines where there is no terminal: a minute, or what the environment says.
+Progress::Clock::duration lines_apart() {
+  const char* const given = std::getenv("MDSM_PROGRESS_SECONDS");
+  const double seconds = given ? std::strtod(given, nullptr) : 0;
+  return std::chrono::duration_cast<Progress::Clock::duration>(
+      std::chrono::duration<double>(seconds > 0 ? seconds : 60));
 }
 
 }  // namespace
@@ -34,18 +43,26 @@ Progress::Progress(std::string label, int64_t total, std::string unit, int64_t f
       first_(first),
       start_(Clock::now()),
       shown_(start_),
-      enabled_(::isatty(STDERR_FILENO) != 0 && !g_left_to_others) {}
+      terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() { clear_line(); }
 
 void Progress::update(int64_t done, const std::string& note) {
-  if (!enabled_) return;
+  if (g_left_to_others) return;
   const auto now = Clock::now();
-  if (now - shown_ < std::chrono::milliseconds(100) && done < total_) return;
+  const bool due = terminal_ ? now - shown_ >= std::chrono::milliseconds(100) || done >= total_
+                             : now - shown_ >= lines_apart();
+  if (!due) return;
   shown_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = seconds > 0 ? static_cast<double>(done - first_) / seconds : 0;
   const double left = rate > 0 ? static_cast<double>(total_ - done) / rate : 0;
+  if (!terminal_) {
+    fmt::print(stderr, "{}: {} of {} {}, {:.1f}/s, {} left{}{}\n", label_, done, total_, unit_, rate,
+               duration_text(left), note.empty() ? "" : ", ", note);
+    std::fflush(stderr);
+    return;
+  }
   fmt::print(stderr, "\r\033[K{} [{}] {}/{} {}  {:.1f}/s  {} left  {}", label_,
              bar(static_cast<double>(done) / static_cast<double>(std::max<int64_t>(total_, 1))), done, total_,
              unit_, rate, duration_text(left), note);

@@ -1,5 +1,5 @@
-// A one-line progress display with rate and time left, on standard error when that is a terminal, silent
-// otherwise.
+// A one-line progress display with rate and time left, on standard error when that is a terminal; otherwise a
+// line there once a minute (MDSM_PROGRESS_SECONDS).
 #pragma once
 
 #include <chrono>
@@ -23,12 +23,13 @@ class Progress {
   // Removes the line of whichever display is active, so that a log line starts on a clean one.
   static void clear_line();
 
- private:
   using Clock = std::chrono::steady_clock;
+
+ private:
   std::string label_, unit_;
   int64_t total_, first_;
   Clock::time_point start_, shown_;
-  bool enabled_;
+  bool terminal_;
 };
 
 std::string duration_text(double seconds);  // "42 s", "3 min 05 s", "2 h 10 min"

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/numbered_folder.h"
 #include "network/bundled.h"
 
 namespace mdsm::network {
@@ -28,10 +29,11 @@ json metadata_value(const std::string& text) {
 
 // A run folder stands for the model one wants from it: the averaged weights. What is not there at all may be
 // the name of a bundled model.
-fs::path model_path(const fs::path& path) {
+fs::path model_path(const fs::path& given) {
   std::error_code error;
-  if (!fs::exists(path, error))
-    if (const auto bundled = find_bundled(path.string())) return *bundled;
+  if (!fs::exists(given, error))
+    if (const auto bundled = find_bundled(given.string())) return *bundled;
+  const fs::path path = numbered_folder(given);
   if (!fs::is_directory(path, error)) return path;
   if (fs::exists(path / "ema.safetensors", error)) return path / "ema.safetensors";
   fail("name a .safetensors file or a run folder", "{}: a folder without ema.safetensors", path.string());

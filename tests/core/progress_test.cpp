@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <thread>
+
 namespace mdsm {
 namespace {
 
@@ -20,15 +23,28 @@ TEST(DurationText, RoundsBeforeItPicksTheUnit) {
   EXPECT_EQ(duration_text(3599.6), "1 h 00 min");
 }
 
-// Test programs have no terminal on standard error, and a log file must not fill up with progress lines.
-TEST(Progress, IsSilentWithoutATerminal) {
+std::string said_in_ten_steps() {
   testing::internal::CaptureStderr();
   {
     Progress progress("train", 10, "steps");
-    for (int i = 1; i <= 10; ++i) progress.update(i, "loss 1");
+    for (int i = 1; i <= 10; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      progress.update(i, "loss 1");
+    }
     Progress::clear_line();
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  return testing::internal::GetCapturedStderr();
+}
+
+// Test programs have no terminal on standard error, and a log file must not fill up with progress lines.
+TEST(Progress, IsSilentForAMinuteWithoutATerminal) { EXPECT_EQ(said_in_ten_steps(), ""); }
+
+TEST(Progress, SaysALineNowAndThenWithoutATerminal) {
+  ::setenv("MDSM_PROGRESS_SECONDS", "0.001", 1);
+  const std::string said = said_in_ten_steps();
+  ::unsetenv("MDSM_PROGRESS_SECONDS");
+  EXPECT_EQ(said.find("train: 1 of 10 steps, "), 0u) << said;
+  EXPECT_NE(said.find("left, loss 1\n"), std::string::npos) << said;
 }
 
 }  // namespace

@@ -119,7 +119,8 @@ class UnetBlock(nn.Module):
 
 
 class UnetEnergy(Denoising):
-    """E(x) for x (N,C,H,W) of any height and width: energies (N). head "denoiser": the network is the denoised image."""
+    """E(x) for x (N,C,H,W) of any height and width: energies (N). heads "denoiser" and "residual-denoiser": none,
+    the network is the denoised image, or the noise."""
 
     def __init__(self, width, channels, head, sigma0, levels=4, blocks=1, activation="silu"):
         super().__init__()
@@ -164,10 +165,12 @@ class UnetEnergy(Denoising):
         return self.out(self.activation(h))
 
     def denoise(self, x):
+        if self.head == "residual-denoiser":
+            return x - self.network(x - 0.5)
         return self.network(x - 0.5) + 0.5 if self.head == "denoiser" else super().denoise(x)
 
     def forward(self, x):
-        if self.head == "denoiser":
+        if self.head.endswith("denoiser"):
             raise RuntimeError("a denoiser has no energy; call denoise()")
         y = x - 0.5
         f = self.network(y)

@@ -10,8 +10,8 @@ void NetworkOptions::declare(OptionSet& options) {
   options.add("channels", channels, "channels of the images").range(1, 1024);
   options.add("size", size, "pixels along each side, a multiple of 8 (res34: 16, unet: any)").range(1, 4096);
   options.add("head", head,
-              "head; unet has squared-residual (its default), inner-product, predicted-noise, and denoiser, "
-              "which is no energy");
+              "head; unet has squared-residual (its default), inner-product, predicted-noise, and without "
+              "an energy denoiser and residual-denoiser");
   options.add("levels", levels, "unet: sizes of maps, each half of the one before").range(1, 8);
   options.add("blocks", blocks, "unet: residual blocks of a level, each way").range(1, 16);
   options.add("activation", activation, "unet: what stands between convolutions");

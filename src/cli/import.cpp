@@ -25,7 +25,7 @@ class Import : public Command {
         .add("sigma0", job_.more.sigma0, "kernel width the model was trained with; a state dict does not say")
         .above(0);
     options.add("head", job_.more.unet_head, "unet: its head, which a state dict does not say either")
-        .choices({"squared-residual", "inner-product", "predicted-noise", "denoiser"});
+        .choices({"squared-residual", "inner-product", "predicted-noise", "denoiser", "residual-denoiser"});
     options.add("activation", job_.more.unet_activation, "unet: what stands between convolutions");
     options.add("size", job_.more.unet_size, "unet: pixels along each side of the images it was trained on")
         .range(1, 65536);

@@ -62,6 +62,7 @@ std::vector<LayerInfo> layers(const Spec& spec) {
     case Head::inner_product:
     case Head::predicted_noise:
     case Head::denoiser:
+    case Head::residual_denoiser:
       list.push_back({"head", to_string(spec.head), scalar, 0, inputs});
       break;
   }

@@ -41,8 +41,8 @@ void validate_paper(const Spec& spec) {
 
 void validate_unet(const Spec& spec) {
   if (!is_image_head(spec.head))
-    fail_usage("use squared-residual, inner-product, predicted-noise or denoiser", "unet has no head {}",
-               to_string(spec.head));
+    fail_usage("use squared-residual, inner-product, predicted-noise, denoiser or residual-denoiser",
+               "unet has no head {}", to_string(spec.head));
   if (spec.bowl != 0)
     fail_usage("leave it out; the energies of unet have it built in", "bowl {} is not for unet", spec.bowl);
   if (spec.levels < 1 || spec.levels > 8)

@@ -20,26 +20,36 @@ constexpr auto enum_names(Network) {
                             {Network::res34, "res34"},
                             {Network::unet, "unet"}});
 }
-// Of the paper's networks the first two, of unet the others (docs/design/unet.md). denoiser: the network is
-// the denoised image itself, and there is no energy.
-enum class Head { quadratic, linear, squared_residual, inner_product, predicted_noise, denoiser };
+// Of the paper's networks the first two, of unet the others (docs/design/unet.md). The last two have no
+// energy: the network of a denoiser is the denoised image itself, that of a residual denoiser the noise.
+enum class Head {
+  quadratic,
+  linear,
+  squared_residual,
+  inner_product,
+  predicted_noise,
+  denoiser,
+  residual_denoiser
+};
 constexpr auto enum_names(Head) {
   return names_of<Head>({{Head::quadratic, "quadratic"},
                          {Head::linear, "linear"},
                          {Head::squared_residual, "squared-residual"},
                          {Head::inner_product, "inner-product"},
                          {Head::predicted_noise, "predicted-noise"},
-                         {Head::denoiser, "denoiser"}});
+                         {Head::denoiser, "denoiser"},
+                         {Head::residual_denoiser, "residual-denoiser"}});
 }
 // True where the head works on a map of the image's own shape, with y = x - 1/2 in place of x: such energies
 // are sums over pixels and take images of any size.
-constexpr bool is_image_head(Head head) {
-  return head == Head::squared_residual || head == Head::inner_product || head == Head::predicted_noise ||
-         head == Head::denoiser;
-}
+constexpr bool is_image_head(Head head) { return head != Head::quadratic && head != Head::linear; }
 // False where the network only denoises: sigma0² grad_x is the image minus the denoised one, the gradient of
 // nothing, and engines give 0 for every energy.
-constexpr bool has_energy(Head head) { return head != Head::denoiser; }
+constexpr bool has_energy(Head head) { return head != Head::denoiser && head != Head::residual_denoiser; }
+// Whether the network as a denoiser gives the noise, to be taken from the image, in place of the image.
+constexpr bool is_noise(Head head) {
+  return head == Head::predicted_noise || head == Head::residual_denoiser;
+}
 enum class Activation { elu, silu };
 constexpr auto enum_names(Activation) {
   return names_of<Activation>({{Activation::elu, "elu"}, {Activation::silu, "silu"}});

@@ -15,7 +15,7 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
   set.add("width", o.width, "channels after the first convolution, a multiple of 4").range(4, 4096);
   set.add("head", o.head,
           "last layer; unet has squared-residual (its default), inner-product, predicted-noise, and "
-          "denoiser, which is no energy");
+          "without an energy denoiser and residual-denoiser");
   set.add("levels", o.levels, "unet: sizes of maps, each half of the one before").range(1, 8);
   set.add("blocks", o.blocks, "unet: residual blocks of a level, each way").range(1, 16);
   set.add("activation", o.activation, "unet: what stands between convolutions");

@@ -10,17 +10,17 @@ namespace {
 
 using engine::EngineKind;
 
-class Denoiser : public testing::TestWithParam<EngineKind> {
+class Denoiser : public testing::TestWithParam<std::tuple<EngineKind, network::Head>> {
  protected:
   static constexpr int64_t kImages = 3;
 
   Denoiser()
       : parameters_(lively_parameters(spec_, 5)),
-        engine_(engine::make_engine({GetParam()}, parameters_)),
+        engine_(engine::make_engine({std::get<0>(GetParam())}, parameters_)),
         reference_(spec_, parameters_.values()),
         batch_(spec_, kImages) {}
 
-  network::Spec spec_ = small_spec(network::Network::unet, network::Head::denoiser, 3, 12);
+  network::Spec spec_ = small_spec(network::Network::unet, std::get<1>(GetParam()), 3, 12);
   network::Parameters parameters_;
   std::unique_ptr<engine::TrainableEnergy> engine_;
   Reference reference_;
@@ -56,11 +56,15 @@ TEST_P(Denoiser, AnEnergyTrainsItsNetworkAsADenoiser) {
                                                           energies(kImages);
   engine_->read(engine::StateVector::gradient, wanted);
   network::Spec spec = spec_;
-  for (const network::Head head : {network::Head::squared_residual, network::Head::inner_product}) {
+  const std::vector<network::Head> heads =
+      network::is_noise(spec_.head)
+          ? std::vector{network::Head::predicted_noise}
+          : std::vector{network::Head::squared_residual, network::Head::inner_product};
+  for (const network::Head head : heads) {
     spec.head = head;
     network::Parameters same(spec);
     std::ranges::copy(parameters_.values(), same.values().begin());
-    const auto energy = engine::make_engine({GetParam()}, same);
+    const auto energy = engine::make_engine({std::get<0>(GetParam())}, same);
     const auto energies_gradient = [&] {
       std::vector<float> values(gradient.size()), unused(kImages);
       energy->zero_gradient();
@@ -82,6 +86,7 @@ TEST_P(Denoiser, AnEnergyTrainsItsNetworkAsADenoiser) {
 
 // x~ - F instead of 1/2 + F: a denoiser whose network is the noise has targets of its own.
 TEST_P(Denoiser, PredictedNoiseIsTakenFromTheImage) {
+  if (network::is_noise(spec_.head)) GTEST_SKIP() << "compared with it";
   Tensor target(batch_.x.shape());
   for (size_t k = 0; k < target.values().size(); ++k)
     target.values()[k] = 0.5f + batch_.noisy.values()[k] - batch_.x.values()[k];
@@ -89,19 +94,21 @@ TEST_P(Denoiser, PredictedNoiseIsTakenFromTheImage) {
   std::vector<float> wanted(parameters_.values().size()), gradient = wanted, residual(kImages);
   engine_->read(engine::StateVector::gradient, wanted);
   network::Spec spec = spec_;
-  spec.head = network::Head::predicted_noise;
-  network::Parameters same(spec);
-  std::ranges::copy(parameters_.values(), same.values().begin());
-  const auto energy = engine::make_engine({GetParam()}, same);
-  energy->denoiser_gradient(batch_.x, batch_.noisy, batch_.weight, residual, energy_);
-  energy->read(engine::StateVector::gradient, gradient);
-  EXPECT_LT(relative_error(gradient, wanted), 1e-5);
-  EXPECT_LT(relative_error(residual, residual_), 1e-5);
+  for (const network::Head head : {network::Head::predicted_noise, network::Head::residual_denoiser}) {
+    spec.head = head;
+    network::Parameters same(spec);
+    std::ranges::copy(parameters_.values(), same.values().begin());
+    const auto noise = engine::make_engine({std::get<0>(GetParam())}, same);
+    noise->denoiser_gradient(batch_.x, batch_.noisy, batch_.weight, residual, energy_);
+    noise->read(engine::StateVector::gradient, gradient);
+    EXPECT_LT(relative_error(gradient, wanted), 1e-5);
+    EXPECT_LT(relative_error(residual, residual_), 1e-5);
+  }
 }
 
 TEST_P(Denoiser, OnlyNetworksFromImagesToImagesCanBeOne) {
   const network::Spec spec = small_spec(network::Network::res6, network::Head::quadratic, 1, 16);
-  const auto energy = engine::make_engine({GetParam()}, lively_parameters(spec, 5));
+  const auto energy = engine::make_engine({std::get<0>(GetParam())}, lively_parameters(spec, 5));
   const Batch batch(spec, kImages);
   EXPECT_THROW(energy->denoiser_gradient(batch.x, batch.noisy, batch.weight, residual_, energy_), Error);
 }
@@ -136,8 +143,14 @@ TEST_P(Denoiser, WhatNeedsAnEnergySaysSo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Denoiser, testing::ValuesIn(engine::available_engines()),
-                         [](const auto& made) { return std::string(to_string(made.param)); });
+INSTANTIATE_TEST_SUITE_P(Engines, Denoiser,
+                         testing::Combine(testing::ValuesIn(engine::available_engines()),
+                                          testing::Values(network::Head::denoiser,
+                                                          network::Head::residual_denoiser)),
+                         [](const auto& made) {
+                           return fmt::format("{}_{}", to_string(std::get<0>(made.param)),
+                                              network::is_noise(std::get<1>(made.param)) ? "noise" : "image");
+                         });
 
 }  // namespace
 }  // namespace mdsm::test

@@ -139,7 +139,8 @@ std::vector<Case> cases() {
   for (uint64_t seed = 0; seed < 440; ++seed) {
     const network::Head heads[] = {network::Head::squared_residual, network::Head::inner_product,
                                    network::Head::quadratic, network::Head::linear};
-    const network::Head head = seed >= 400     ? network::Head::denoiser
+    const network::Head head = seed >= 420     ? network::Head::residual_denoiser
+                               : seed >= 400   ? network::Head::denoiser
                                : seed % 5 == 4 ? network::Head::predicted_noise
                                                : heads[seed % 4];
     const bool any_size = network::is_image_head(head);

@@ -162,7 +162,8 @@ Objective Reference::objective(const Map& x, const Map& noisy, double weight, Ve
   if (denoiser) {
     tape.delta = zeros();
     tape.delta.back() = padded(v, 0);
-    for (double& value : tape.delta.back().v) value /= -sigma0_ * sigma0_;
+    const double sign = network::is_noise(graph_.head) ? 1 : -1;
+    for (double& value : tape.delta.back().v) value *= sign / (sigma0_ * sigma0_);
     backward_layers(tape);
     first_order(tape, gradient);
     return result;
@@ -338,11 +339,13 @@ void Reference::backward_layers(Tape& tape) const {
   }
 }
 
-// (y - F) / sigma0², which is no gradient.
+// (y - F) / sigma0², or F / sigma0² where F is the noise, which is no gradient.
 Map Reference::denoiser_gradient(const Tape& tape) const {
   Map g = cut(tape.x.front());
   const Map f = cut(tape.x.back());
-  for (size_t k = 0; k < g.v.size(); ++k) g.v[k] = (g.v[k] - f.v[k]) / (sigma0_ * sigma0_);
+  const bool noise = network::is_noise(graph_.head);
+  for (size_t k = 0; k < g.v.size(); ++k)
+    g.v[k] = (noise ? f.v[k] : g.v[k] - f.v[k]) / (sigma0_ * sigma0_);
   return g;
 }
 

@@ -177,18 +177,18 @@ def check_bundled(folder):
     print("cifar10, 34x21 pixels:", compare(mdsm_torch.load(os.path.join(folder, "cifar10-hub")), "cifar10", images, folder))
 
 
-def check_denoiser(folder):
+def check_denoiser(folder, head):
     """A network without an energy, on a picture of 16 bits: its result has 16 bits, too."""
     torch.manual_seed(3)
-    net = UnetEnergy(8, 1, "denoiser", 0.1, 3, 1, "silu")
-    path, model, picture = (os.path.join(folder, name) for name in ("denoiser.pt", "denoiser.safetensors", "deep.png"))
+    net = UnetEnergy(8, 1, head, 0.1, 3, 1, "silu")
+    path, model, picture = (os.path.join(folder, name) for name in (head + ".pt", head + ".safetensors", "deep.png"))
     torch.save(net.state_dict(), path)
-    run("import", path, model, "--head", "denoiser", "--size", 16)
+    run("import", path, model, "--head", head, "--size", 16)
     values = (torch.rand(18, 23) * 65535).numpy().astype(np.uint16)
     with open(picture, "wb") as file:
         file.write(formats.deep_png(values.tolist()))
-    run("denoise", picture, "--model", model, "--out", os.path.join(folder, "denoised"))
-    found = read_deep_png(os.path.join(folder, "denoised/deep.png"))
+    run("denoise", picture, "--model", model, "--out", os.path.join(folder, head))
+    found = read_deep_png(os.path.join(folder, head, "deep.png"))
     x = torch.from_numpy(values.astype(np.float32) / 65535)[None, None]
     for loaded in (net, mdsm_torch.load(model)):
         wanted = loaded.denoise(x).detach().clamp(0, 1)[0, 0].numpy()
@@ -232,7 +232,8 @@ def main():
         check_network(folder, "res12", 8, 1, 32, "quadratic", True)
         check_noise(folder)
         check_bundled(folder)
-        check_denoiser(folder)
+        for head in ("denoiser", "residual-denoiser"):
+            check_denoiser(folder, head)
         check_refusals(folder)
 
 

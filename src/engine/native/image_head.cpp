@@ -97,11 +97,12 @@ void ImageHead::add_direct(const float* y, const float* f, float* grad_x) const 
 
 void ImageHead::denoiser_gradient(const float* y, const float* f, float* grad_x) const {
   const auto factor = static_cast<float>(1 / (sigma0 * sigma0));
+  const bool noise = network::is_noise(kind);
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
     std::fill_n(grad_x + first * image.count(), (last - first) * image.count(), 0.0f);
     for (int64_t i = first; i < last; ++i)
       for_values(*this, i, [&](int64_t place, int64_t at, int64_t plain) {
-        grad_x[plain] = factor * (y[place] - f[at]);
+        grad_x[plain] = factor * (noise ? f[at] : y[place] - f[at]);
       });
   });
 }
@@ -109,7 +110,7 @@ void ImageHead::denoiser_gradient(const float* y, const float* f, float* grad_x)
 void ImageHead::denoiser_objective(const float* y, const float* clean, const float* f,
                                    std::span<const float> weight, std::span<float> residual,
                                    float* delta) const {
-  const bool noise = kind == network::Head::predicted_noise;
+  const bool noise = network::is_noise(kind);
   parallel_for(n, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       std::fill_n(delta + i * map.blocks() * map.plane(), map.blocks() * map.plane(), 0.0f);

@@ -48,7 +48,8 @@ class TorchNetwork {
 
   // The same of a denoiser, which is the gradient of nothing.
   torch::Tensor denoiser_gradient(const torch::Tensor& x) const {
-    const torch::Tensor g = (x - 0.5 - image_result(x - 0.5)) / (spec_.sigma0 * spec_.sigma0);
+    const torch::Tensor f = image_result(x - 0.5);
+    const torch::Tensor g = (network::is_noise(spec_.head) ? f : x - 0.5 - f) / (spec_.sigma0 * spec_.sigma0);
     const auto& [top, left, height, width] = window_;
     return torch::constant_pad_nd(g.narrow(2, top, height).narrow(3, left, width),
                                   {left, x.size(3) - left - width, top, x.size(2) - top - height});
@@ -72,7 +73,7 @@ class TorchNetwork {
   // sum_n weight_n ‖x_n - D(noisy_n)‖², D = 1/2 + F or noisy - F, and its derivative by every parameter.
   Objective denoising(const torch::Tensor& x, const torch::Tensor& noisy, const torch::Tensor& weight) const {
     const torch::Tensor y = noisy - 0.5, f = image_result(y);
-    const torch::Tensor denoised = spec_.head == network::Head::predicted_noise ? noisy - f : f + 0.5;
+    const torch::Tensor denoised = network::is_noise(spec_.head) ? noisy - f : f + 0.5;
     const torch::Tensor residual = (x - denoised).square().sum({1, 2, 3});
     const torch::Tensor e =
         network::has_energy(spec_.head) ? image_energy(y, f).detach() : torch::zeros_like(residual);

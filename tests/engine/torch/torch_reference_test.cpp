@@ -82,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
     Unet, TorchReferenceTest,
     testing::Combine(testing::Values(network::Network::unet),
                      testing::Values(network::Head::squared_residual, network::Head::inner_product,
-                                     network::Head::predicted_noise, network::Head::denoiser),
+                                     network::Head::predicted_noise, network::Head::denoiser,
+                                     network::Head::residual_denoiser),
                      testing::Values(int64_t{1}, int64_t{3})));
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "app/output.h"
+#include "app/world.h"
 #include "core/error.h"
 #include "core/folder_lock.h"
 #include "core/hash.h"
 #include "core/progress.h"
+#include "data/fingerprint.h"
 #include "eval/energies.h"
 #include "eval/reverse_starts.h"
 #include "eval/sample_source.h"
@@ -82,8 +84,20 @@ void check_folder(const LikelihoodOptions& options) {
     fail("add --resume to go on, or --force to start again", "{}: holds an unfinished run", options.out);
 }
 
-// Once more when it is locked: another process may have been there in between.
+// What the processes that share the work must have in common: all that the result depends on, but paths of
+// their own disks, whose contents count.
+void check_ranks(const LikelihoodOptions& options, const json& parameters, const Images& images) {
+  if (options.world->alone()) return;
+  json same = {{"number of chains at a time", options.plan.batch}, {"choice of --resume", options.resume}};
+  for (const auto& [key, value] : parameters.items()) same[key] = value;
+  for (const char* key : {"model", "data", "samples", "schedule", "device"}) same.erase(key);
+  if (images.images) same["fingerprint of the images"] = data::fingerprint(*images.images);
+  check_same(*options.world, same);
+}
+
+// Rank 0's. Once more when it is locked: another process may have been there in between.
 FolderLock prepare_folder(const LikelihoodOptions& options) {
+  if (!options.world->first()) return {};
   check_folder(options);
   make_folder(options.out);
   FolderLock lock(options.out, "computing a likelihood");
@@ -113,12 +127,11 @@ std::vector<float> energies(engine::EnergyModel& model, const data::Dataset* ima
                             const LikelihoodOptions& options, const std::atomic<bool>& stop) {
   if (!images) return {};
   Progress progress("energies", images->size(), "images");
-  return eval::compute_energies(model, *images, {.batch = options.use.batch},
-                                [&](int64_t done) {
-                                  progress.update(done);
-                                  if (stop) fail_stopped(options);
-                                })
-      .energy;
+  return eval::shared_energies(*options.world, model, *images, {.batch = options.use.batch},
+                               [&](int64_t done) {
+                                 progress.update(done);
+                                 if (stop) fail_stopped(options);
+                               });
 }
 
 LikelihoodOptions completed(LikelihoodOptions options) {
@@ -145,14 +158,16 @@ LikelihoodResult run_likelihood(const LikelihoodOptions& given, const std::atomi
       options.use.make(model, std::max(std::min(options.use.batch, plan.chains), plan.pilots), image);
   const eval::GaussianReference reference = make_reference(options, images.reference());
   result.parameters = parameters(options, model, reference, starts);
+  check_ranks(options, result.parameters, images);
   const FolderLock lock = prepare_folder(options);
   eval::Bridge bridge(*engine, reference);
   eval::AisRun run(
       bridge, plan, [&](int64_t first, int64_t count) { return starts.images(first, count); },
-      result.parameters, state_file(options));
+      result.parameters, state_file(options), *options.world);
   anneal(run, options, stop);
   const std::vector<float> energy = energies(*engine, images.images.get(), options, stop);
   Progress::clear_line();
+  if (!options.world->first()) return {};
   result.likelihood = eval::likelihood_of(run, plan, image.count(), energy, !images.samples);
   result.reference_std = reference.std;
   if (images.images) result.images = images.images->description();

@@ -107,10 +107,9 @@ FolderLock prepare_folder(const LikelihoodOptions& options) {
   return lock;
 }
 
-[[noreturn]] void fail_stopped(const LikelihoodOptions& options) {
-  std::error_code error;
-  if (fs::exists(state_file(options), error))
-    fail("the same call with --resume goes on", "stopped; the chains are kept in {}", options.out);
+// kept: whether the pilots are done.
+[[noreturn]] void fail_stopped(const LikelihoodOptions& options, bool kept) {
+  if (kept) fail("the same call with --resume goes on", "stopped; the chains are kept in {}", options.out);
   fail("start it again", "stopped while the pilot chains were at work; nothing is kept");
 }
 
@@ -120,7 +119,7 @@ void anneal(eval::AisRun& run, const LikelihoodOptions& options, const std::atom
   const bool finished = run.run(stop, options.save_every, [&](const eval::AisRun::Report& r) {
     progress.update(r.done, fmt::format("{}, beta {:.4g}, acceptance {:.2f}", r.phase, r.beta, r.acceptance));
   });
-  if (!finished) fail_stopped(options);
+  if (!finished) fail_stopped(options, !run.eps().empty());
 }
 
 std::vector<float> energies(engine::EnergyModel& model, const data::Dataset* images,
@@ -130,7 +129,7 @@ std::vector<float> energies(engine::EnergyModel& model, const data::Dataset* ima
   return eval::shared_energies(*options.world, model, *images, {.batch = options.use.batch},
                                [&](int64_t done) {
                                  progress.update(done);
-                                 if (stop) fail_stopped(options);
+                                 if (stop) fail_stopped(options, true);
                                });
 }
 

@@ -19,6 +19,9 @@ from ranks import ENVIRONMENT, finish, start, start_ranks
 from run_tools import the_run, write_images
 
 
+PATIENT = {"MDSM_PEER_TIMEOUT": 900, "MDSM_JOIN_TIMEOUT": 900}  # a busy machine is no fault
+
+
 class Measure:
     def __init__(self, arguments, folder):
         self.arguments, self.folder, self.runs = arguments, folder, 0
@@ -65,7 +68,7 @@ class Measure:
             self.wait([start(words, environment)])
             threads.append(self.step_seconds(out))
             words, out = self.call("--threads", "1")
-            self.wait(start_ranks(2, words))
+            self.wait(start_ranks(2, words, **PATIENT))
             processes.append(self.step_seconds(out))
             print(f"  1 x 2 threads {threads[-1]:.3f} s a step, 2 x 1 thread {processes[-1]:.3f} s", flush=True)
         print(f"throughput: 2 processes of 1 thread {min(processes):.3f} s a step, 1 process of 2 threads {min(threads):.3f} s: "
@@ -78,7 +81,7 @@ class Measure:
             for steps in (2, 6):
                 with Hosts(size) as hosts:
                     words, out = self.call("--threads", "1", steps=steps, batch=4)
-                    self.wait(hosts.start(words))
+                    self.wait(hosts.start(words, **PATIENT))
                     sent[steps] = [hosts.sent(k) for k in range(size)]
                     counted[steps] = self.said(out)[2] * steps
             ring = 8 * (size - 1) / size * self.parameters(out)
@@ -94,7 +97,7 @@ class Measure:
                 found = {}
                 for choice in ("--no-overlap", "--overlap"):
                     words, out = self.call("--threads", "1", choice, steps=max(4, self.arguments.steps // 2))
-                    self.wait(hosts.start(words))
+                    self.wait(hosts.start(words, **PATIENT))
                     found[choice] = (self.step_seconds(out), self.said(out)[1])
                     print(f"  {rate}, {choice}: {found[choice][0]:.3f} s a step, {found[choice][1]:.4f} s of it waiting", flush=True)
                 (slow, all_waiting), (fast, waiting) = found["--no-overlap"], found["--overlap"]

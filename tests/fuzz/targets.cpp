@@ -184,7 +184,9 @@ const std::map<std::string, Target>& targets() {
       {"chains_state",
        [](Bytes bytes) {
          const auto found = eval::read_ais_state("input", as_text(bytes), {{"version", "a"}}, kChainImage, 3);
-         eval::joined({eval::part_of(found.batch, {0, 1}), eval::part_of(found.batch, {1, 1})});
+         std::vector<eval::AisBatch> parts;
+         for (const size_t first : {0, 1}) parts.push_back(eval::part_of(found.batch, {first, 1}));
+         eval::joined(parts);
        }},
       {"samples_source",
        [](Bytes bytes) {

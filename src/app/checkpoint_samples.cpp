@@ -1,7 +1,9 @@
 #include "app/checkpoint_samples.h"
 
 #include <algorithm>
+#include <functional>
 
+#include "app/world.h"
 #include "core/error.h"
 #include "core/numbered_folder.h"
 #include "core/progress.h"
@@ -29,28 +31,78 @@ std::vector<fs::path> find_checkpoints(const fs::path& named) {
   return files;
 }
 
-std::unique_ptr<data::Dataset> draw_checkpoint(const fs::path& checkpoint, const ModelUse& use,
-                                               const SamplerChoice& sampler, std::span<const uint64_t> seeds,
-                                               const std::atomic<bool>& stop) {
-  const network::Model model = network::load_model(checkpoint);
+namespace {
+
+// What has failed on the first rank where something has; empty: nothing.
+std::string failure(distributed::Communicator& world, const std::function<void()>& body) {
+  std::string own;
+  try {
+    body();
+  } catch (const Error& error) {
+    own = error.what();
+  }
+  for (const std::string& text : world.gather(own))
+    if (!text.empty()) return text;
+  return "";
+}
+
+// False when it was stopped.
+bool draw(engine::EnergyModel& engine, const SamplerChoice& sampler, std::span<const uint64_t> seeds,
+          int64_t batch, const std::atomic<bool>& stop, Progress& progress, TensorView out) {
   const auto count = static_cast<int64_t>(seeds.size());
-  const auto engine = use.make(model, std::min(use.batch, count));
-  Tensor all(engine->images(count));
-  Progress progress(checkpoint.filename().string(), count, "images");
-  for (int64_t first = 0; first < count; first += use.batch) {
-    const int64_t n = std::min(use.batch, count - first);
+  for (int64_t first = 0; first < count; first += batch) {
+    const int64_t n = std::min(batch, count - first);
     const auto observe = [&](const sample::StepReport& report) {
       progress.update(first + report.step * n / std::max<int64_t>(1, report.steps));
     };
     const auto some = seeds.subspan(static_cast<size_t>(first), static_cast<size_t>(n));
     const sample::Samples drawn =
-        sampler.draw({.model = *engine, .seeds = some, .observer = observe, .stop = &stop});
-    if (drawn.stopped) return nullptr;
-    std::ranges::transform(drawn.x.values(), all.view().images(first, n).values().begin(),
+        sampler.draw({.model = engine, .seeds = some, .observer = observe, .stop = &stop});
+    if (drawn.stopped) return false;
+    std::ranges::transform(drawn.x.values(), out.images(first, n).values().begin(),
                            [](float value) { return std::clamp(value, 0.0f, 1.0f); });
   }
+  return true;
+}
+
+// All ranks have all images.
+void exchange(distributed::Communicator& world, Tensor& all) {
+  const auto each = static_cast<size_t>(all.shape().per_image());
+  auto parts = distributed::equal_parts(static_cast<size_t>(all.shape().n), world.size());
+  for (distributed::Part& part : parts) part.first *= each, part.count *= each;
+  world.gather(all.values(), parts);
+}
+
+}  // namespace
+
+CheckpointSamples draw_checkpoint(const fs::path& checkpoint, const ModelUse& use,
+                                  const SamplerChoice& sampler, std::span<const uint64_t> seeds,
+                                  const std::atomic<bool>& stop, distributed::Communicator& world) {
+  const std::string name = checkpoint.filename().string();
+  const distributed::Part own = world.own_part(seeds.size());
+  const auto first = static_cast<int64_t>(own.first), count = static_cast<int64_t>(own.count);
+  std::unique_ptr<engine::EnergyModel> engine;
+  nlohmann::json hash;
+  CheckpointSamples found;
+  found.failed = failure(world, [&] {
+    const network::Model model = network::load_model(checkpoint);
+    hash = model_parameters("", model).at("model-hash");
+    engine = use.make(model, std::clamp<int64_t>(count, 1, use.batch));
+  });
+  if (!found.failed.empty()) return found;
+  check_same(world, {{"content of " + name, hash}});
+  Tensor all(engine->images(static_cast<int64_t>(seeds.size())));
+  bool stopped = false;
+  found.failed = failure(world, [&] {
+    Progress progress(name, count, "images");
+    stopped = count > 0 && !draw(*engine, sampler, seeds.subspan(own.first, own.count), use.batch, stop,
+                                 progress, all.view().images(first, count));
+  });
+  if (world.any(stopped) || !found.failed.empty()) return found;
+  exchange(world, all);
   Progress::clear_line();
-  return std::make_unique<eval::TensorImages>(std::move(all), "samples of " + checkpoint.filename().string());
+  found.images = std::make_unique<eval::TensorImages>(std::move(all), "samples of " + name);
+  return found;
 }
 
 }  // namespace mdsm::app

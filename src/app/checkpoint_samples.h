@@ -9,6 +9,7 @@
 #include "app/model_use.h"
 #include "app/sampler_choice.h"
 #include "data/dataset.h"
+#include "distributed/communicator.h"
 
 namespace mdsm::app {
 
@@ -16,9 +17,14 @@ namespace mdsm::app {
 // there is none.
 std::vector<fs::path> find_checkpoints(const fs::path& run);
 
-// Null when a stop has ended the work.
-std::unique_ptr<data::Dataset> draw_checkpoint(const fs::path& checkpoint, const ModelUse& use,
-                                               const SamplerChoice& sampler, std::span<const uint64_t> seeds,
-                                               const std::atomic<bool>& stop);
+struct CheckpointSamples {
+  std::unique_ptr<data::Dataset> images;  // null where a stop has ended the work, or it has failed
+  std::string failed;                     // what is wrong with the checkpoint
+};
+// Several processes draw some of the samples each, and then all have all; what fails on one has failed on
+// all. Throws only where a process is lost, or has another checkpoint.
+CheckpointSamples draw_checkpoint(const fs::path& checkpoint, const ModelUse& use,
+                                  const SamplerChoice& sampler, std::span<const uint64_t> seeds,
+                                  const std::atomic<bool>& stop, distributed::Communicator& world);
 
 }  // namespace mdsm::app

@@ -130,6 +130,9 @@ std::string Denoising::denoise(int64_t first, int64_t count, const sample::Obser
 void Denoising::take(int64_t first, int64_t count, const std::string& found, const json& how) {
   remember(first, count);
   Tensor x(shape(first).with_n(count));
+  if (const size_t wanted = x.values().size_bytes() + static_cast<size_t>(count) * sizeof(double);
+      found.size() != wanted)
+    fail("start all processes alike", "{} bytes came for {} pictures, not {}", found.size(), count, wanted);
   std::memcpy(x.data(), found.data(), x.values().size_bytes());
   const size_t before = noise_levels_.size();
   noise_levels_.resize(before + static_cast<size_t>(count));

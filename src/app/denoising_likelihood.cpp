@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "app/output.h"
+#include "app/world.h"
 #include "core/error.h"
 #include "core/progress.h"
+#include "data/fingerprint.h"
 #include "eval/energies.h"
 #include "network/trained_noise.h"
 #include "report/denoising_plot.h"
@@ -53,6 +55,19 @@ std::unique_ptr<data::Dataset> fitting_images(const network::Model& model, data:
   return open_images(model, options);
 }
 
+// What the processes that share the images must have in common besides the options.
+void check_ranks(const DenoisingLikelihoodOptions& options, const network::Model& model,
+                 std::initializer_list<const data::Dataset*> images) {
+  if (options.world->alone()) return;
+  json same = {{"model-hash", model_parameters(options.use.model, model).at("model-hash")},
+               {"lowest noise", options.bound.low},
+               {"highest noise", options.bound.high}};
+  std::string hashes;
+  for (const data::Dataset* data : images) hashes += data::fingerprint(*data);
+  same["fingerprint of the images"] = hashes;
+  check_same(*options.world, same);
+}
+
 }  // namespace
 
 DenoisingLikelihoodResult run_denoising_likelihood(const DenoisingLikelihoodOptions& given,
@@ -68,21 +83,26 @@ DenoisingLikelihoodResult run_denoising_likelihood(const DenoisingLikelihoodOpti
   for (const data::Dataset* data : {images.get(), fitting.get()}) eval::check_fits(image, *data);
   if (options.clean && !images->eight_bit())
     fail_usage("leave --clean out", "--clean is for images of 8 bits: {}", images->description());
-  check_outputs(options.out, {"likelihood.json", "likelihood.svg"}, options.force);
+  distributed::Communicator& world = *options.world;
+  check_ranks(options, model, {images.get(), fitting.get()});
+  if (world.first()) check_outputs(options.out, {"likelihood.json", "likelihood.svg"}, options.force);
   const auto engine = options.use.make(model, std::min(options.use.batch, images->size()), image);
   const eval::Denoiser denoise = eval::blind_denoiser(*engine);
   eval::BoundOptions& bound = options.bound;
   const eval::GaussianFit fit(*fitting, kFitted, bound.high);
   // The seed of the fitting images' noise is another, so that no image meets the same noise twice.
   if (options.clean)
-    bound.last_step = eval::denoising_error(denoise, *fitting, kFitted / 4, bound.low,
-                                            std::min(options.use.batch, images->size()), bound.seed + 1);
+    bound.last_step =
+        eval::denoising_error(denoise, *fitting, kFitted / 4, bound.low,
+                              std::min(options.use.batch, images->size()), bound.seed + 1, world);
   Progress progress("denoising", images->size() * bound.draws * (bound.nodes + options.clean), "images");
-  result.bound = eval::denoising_bound(denoise, *images, fit, bound, [&](int64_t done) {
+  const auto told = [&](int64_t done) {
     progress.update(done);
     if (stop) fail("start it again", "stopped; nothing is kept");
-  });
+  };
+  result.bound = eval::denoising_bound(denoise, *images, fit, bound, told, world);
   Progress::clear_line();
+  if (!world.first()) return {};
   result.images = images->description(), result.fitted = fitting->description();
   result.fitted_images = fit.images();
   result.parameters = options.recorded;

@@ -8,6 +8,7 @@
 
 #include "app/model_use.h"
 #include "data/dataset.h"
+#include "distributed/communicator.h"
 #include "eval/denoising_bound.h"
 
 namespace mdsm::app {
@@ -20,7 +21,8 @@ struct DenoisingLikelihoodOptions {
   int64_t seed = 0;
   std::string out = "likelihood";  // folder for likelihood.json and likelihood.svg
   bool force = false;
-  nlohmann::json recorded;  // the options as given
+  nlohmann::json recorded;                                   // the options as given
+  distributed::Communicator* world = &distributed::alone();  // share the images; rank 0 has the result
 
   DenoisingLikelihoodOptions() { bound.low = bound.high = 0; }
 };
@@ -33,6 +35,7 @@ struct DenoisingLikelihoodResult {
   int64_t fitted_images = 0;
 };
 
+// Empty on ranks other than 0.
 DenoisingLikelihoodResult run_denoising_likelihood(const DenoisingLikelihoodOptions& options,
                                                    const std::atomic<bool>& stop);
 nlohmann::json to_json(const DenoisingLikelihoodResult& result);

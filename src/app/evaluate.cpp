@@ -101,13 +101,19 @@ void Evaluate::check_ranks(const data::Dataset& data, const char* what) {
   check_same(*options_.world, {{fmt::format("fingerprint of the {}", what), data::fingerprint(data)}});
 }
 
+// All processes measure the same files.
+void Evaluate::check_checkpoints() const {
+  nlohmann::json names;
+  for (const fs::path& path : checkpoints_) names.push_back(path.filename().string());
+  check_same(*options_.world,
+             {{"list of checkpoints", names}, {"list of seeds", seeds_text(options_.seeds)}});
+}
+
 EvaluateResult Evaluate::run(const SamplerChoice* sampler) {
-  if (!options_.world->alone() && !checkpoints_.empty())
-    fail_usage("start one process, or draw samples of each with mdsm sample",
-               "--checkpoints is for one process");
+  if (!checkpoints_.empty()) check_checkpoints();
   if (!options_.world->first()) {
     if (options_.statistics.empty()) reference();
-    extract(*samples_, "samples", "");
+    checkpoints_.empty() ? (void)extract(*samples_, "samples", "") : measure_checkpoints({}, *sampler);
     return {};
   }
   if (!options_.save_features.empty()) check_outputs(options_.save_features, feature_files(), options_.force);
@@ -128,7 +134,23 @@ void Evaluate::measure_samples(const eval::EvaluationReference& against) {
                                     static_cast<uint64_t>(options_.seed));
 }
 
-// A checkpoint that fails is a row that says so; those before and after it keep their numbers.
+// Rank 0 has the measures. What goes wrong between processes is no matter of the checkpoint.
+void Evaluate::measure_checkpoint(const data::Dataset& samples, const eval::EvaluationReference& against,
+                                  const std::string& stem, CheckpointRow& row) {
+  bool shared = !options_.world->alone();
+  try {
+    const eval::FeatureSet features = extract(samples, "samples", stem);
+    shared = false;
+    if (options_.world->first())
+      row.found = metrics_.evaluate(features, against, static_cast<uint64_t>(options_.seed));
+  } catch (const Error& error) {
+    if (shared) throw;
+    row.failed = error.what();
+  }
+}
+
+// A checkpoint that fails is a row that says so; those before and after it keep their numbers. Ranks other
+// than 0 only help.
 void Evaluate::measure_checkpoints(const eval::EvaluationReference& against, const SamplerChoice& sampler) {
   result_.samples_n = static_cast<int64_t>(options_.seeds.size());
   result_.seeds = seeds_text(options_.seeds);
@@ -136,21 +158,16 @@ void Evaluate::measure_checkpoints(const eval::EvaluationReference& against, con
   double lowest = std::numeric_limits<double>::infinity();
   bool failed = false;
   for (const fs::path& path : checkpoints_) {
-    CheckpointRow row{path.filename().string(), {}, "", false};
-    try {
-      const auto samples = draw_checkpoint(path, options_.use, sampler, options_.seeds, stop_);
-      if (!samples) {
-        failed = true;
-        break;
-      }
-      row.found = metrics_.evaluate(extract(*samples, "samples", path.stem().string()), against,
-                                    static_cast<uint64_t>(options_.seed));
-      if (const auto rank = row.found.rank(); rank && *rank < lowest)
-        lowest = *rank, result_.best = row.checkpoint;
-    } catch (const Error& error) {
-      failed = true;
-      row.failed = error.what();
-    }
+    CheckpointSamples drawn =
+        draw_checkpoint(path, options_.use, sampler, options_.seeds, stop_, *options_.world);
+    CheckpointRow row{path.filename().string(), {}, std::move(drawn.failed), false};
+    const bool stopped = !drawn.images && row.failed.empty();
+    if (drawn.images) measure_checkpoint(*drawn.images, against, path.stem().string(), row);
+    failed = failed || stopped || !row.failed.empty();
+    if (stopped) break;
+    if (!options_.world->first()) continue;
+    if (const auto rank = row.found.rank(); row.failed.empty() && rank && *rank < lowest)
+      lowest = *rank, result_.best = row.checkpoint;
     result_.rows.push_back(std::move(row));
     for (CheckpointRow& each : result_.rows) each.best = each.checkpoint == result_.best;
     result_.complete = !failed && result_.rows.size() == checkpoints_.size();

@@ -69,11 +69,14 @@ class Evaluate {
  private:
   void open_samples();
   void check_ranks(const data::Dataset& data, const char* what);
+  void check_checkpoints() const;
   std::vector<std::string> feature_files() const;
   eval::FeatureSet extract(const data::Dataset& data, const char* what, const std::string& file_prefix);
   eval::EvaluationReference reference();
   void check_sizes(const eval::EvaluationReference& against) const;
   void measure_samples(const eval::EvaluationReference& against);
+  void measure_checkpoint(const data::Dataset& samples, const eval::EvaluationReference& against,
+                          const std::string& stem, CheckpointRow& row);
   void measure_checkpoints(const eval::EvaluationReference& against, const SamplerChoice& sampler);
   void write() const;
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "app/output.h"
+#include "app/world.h"
 #include "core/error.h"
 #include "core/folder_lock.h"
 #include "core/hash.h"
 #include "core/progress.h"
+#include "data/fingerprint.h"
 #include "eval/energies.h"
 #include "eval/reverse_starts.h"
 #include "eval/sample_source.h"
@@ -82,8 +84,20 @@ void check_folder(const LikelihoodOptions& options) {
     fail("add --resume to go on, or --force to start again", "{}: holds an unfinished run", options.out);
 }
 
-// Once more when it is locked: another process may have been there in between.
+// What the processes that share the work must have in common: all that the result depends on, but paths of
+// their own disks, whose contents count.
+void check_ranks(const LikelihoodOptions& options, const json& parameters, const Images& images) {
+  if (options.world->alone()) return;
+  json same = {{"number of chains at a time", options.plan.batch}, {"choice of --resume", options.resume}};
+  for (const auto& [key, value] : parameters.items()) same[key] = value;
+  for (const char* key : {"model", "data", "samples", "schedule", "device"}) same.erase(key);
+  if (images.images) same["fingerprint of the images"] = data::fingerprint(*images.images);
+  check_same(*options.world, same);
+}
+
+// Rank 0's. Once more when it is locked: another process may have been there in between.
 FolderLock prepare_folder(const LikelihoodOptions& options) {
+  if (!options.world->first()) return {};
   check_folder(options);
   make_folder(options.out);
   FolderLock lock(options.out, "computing a likelihood");
@@ -93,10 +107,9 @@ FolderLock prepare_folder(const LikelihoodOptions& options) {
   return lock;
 }
 
-[[noreturn]] void fail_stopped(const LikelihoodOptions& options) {
-  std::error_code error;
-  if (fs::exists(state_file(options), error))
-    fail("the same call with --resume goes on", "stopped; the chains are kept in {}", options.out);
+// kept: whether the pilots are done.
+[[noreturn]] void fail_stopped(const LikelihoodOptions& options, bool kept) {
+  if (kept) fail("the same call with --resume goes on", "stopped; the chains are kept in {}", options.out);
   fail("start it again", "stopped while the pilot chains were at work; nothing is kept");
 }
 
@@ -106,19 +119,18 @@ void anneal(eval::AisRun& run, const LikelihoodOptions& options, const std::atom
   const bool finished = run.run(stop, options.save_every, [&](const eval::AisRun::Report& r) {
     progress.update(r.done, fmt::format("{}, beta {:.4g}, acceptance {:.2f}", r.phase, r.beta, r.acceptance));
   });
-  if (!finished) fail_stopped(options);
+  if (!finished) fail_stopped(options, !run.eps().empty());
 }
 
 std::vector<float> energies(engine::EnergyModel& model, const data::Dataset* images,
                             const LikelihoodOptions& options, const std::atomic<bool>& stop) {
   if (!images) return {};
   Progress progress("energies", images->size(), "images");
-  return eval::compute_energies(model, *images, {.batch = options.use.batch},
-                                [&](int64_t done) {
-                                  progress.update(done);
-                                  if (stop) fail_stopped(options);
-                                })
-      .energy;
+  return eval::shared_energies(*options.world, model, *images, {.batch = options.use.batch},
+                               [&](int64_t done) {
+                                 progress.update(done);
+                                 if (stop) fail_stopped(options, true);
+                               });
 }
 
 LikelihoodOptions completed(LikelihoodOptions options) {
@@ -145,14 +157,16 @@ LikelihoodResult run_likelihood(const LikelihoodOptions& given, const std::atomi
       options.use.make(model, std::max(std::min(options.use.batch, plan.chains), plan.pilots), image);
   const eval::GaussianReference reference = make_reference(options, images.reference());
   result.parameters = parameters(options, model, reference, starts);
+  check_ranks(options, result.parameters, images);
   const FolderLock lock = prepare_folder(options);
   eval::Bridge bridge(*engine, reference);
   eval::AisRun run(
       bridge, plan, [&](int64_t first, int64_t count) { return starts.images(first, count); },
-      result.parameters, state_file(options));
+      result.parameters, state_file(options), *options.world);
   anneal(run, options, stop);
   const std::vector<float> energy = energies(*engine, images.images.get(), options, stop);
   Progress::clear_line();
+  if (!options.world->first()) return {};
   result.likelihood = eval::likelihood_of(run, plan, image.count(), energy, !images.samples);
   result.reference_std = reference.std;
   if (images.images) result.images = images.images->description();

@@ -10,6 +10,7 @@
 
 #include "app/model_use.h"
 #include "data/dataset.h"
+#include "distributed/communicator.h"
 #include "eval/betas.h"
 #include "eval/likelihood.h"
 #include "eval/noisy_dataset.h"
@@ -31,14 +32,15 @@ struct LikelihoodOptions {
   std::string samples;        // start reverse chains at these samples of the model instead of the images
   double samples_noise = -1;  // put on the samples; -1 = sigma0
   eval::ReferenceMean reference = eval::ReferenceMean::constant;
-  double reference_mean = 0.5;     // the constant
-  double reference_std = 0;        // 0 fits it to the images
-  int64_t seed = 0;                // of everything random
-  std::string out = "likelihood";  // folder for likelihood.json and likelihood.svg
-  double save_every = 60;          // seconds between checkpoints
-  bool resume = false;             // go on with the unfinished run in the folder
-  bool force = false;              // replace what is in the folder
-  nlohmann::json recorded;         // the options as given, kept in the results
+  double reference_mean = 0.5;                               // the constant
+  double reference_std = 0;                                  // 0 fits it to the images
+  int64_t seed = 0;                                          // of everything random
+  std::string out = "likelihood";                            // folder for likelihood.json and likelihood.svg
+  double save_every = 60;                                    // seconds between checkpoints
+  bool resume = false;                                       // go on with the unfinished run in the folder
+  bool force = false;                                        // replace what is in the folder
+  nlohmann::json recorded;                                   // the options as given, kept in the results
+  distributed::Communicator* world = &distributed::alone();  // share chains and images; rank 0 has the result
 };
 
 struct LikelihoodResult {
@@ -54,6 +56,7 @@ struct LikelihoodResult {
   bool from_samples() const { return !options.samples.empty(); }
 };
 
+// Empty on ranks other than 0.
 LikelihoodResult run_likelihood(const LikelihoodOptions& options, const std::atomic<bool>& stop);
 nlohmann::json to_json(const LikelihoodResult& result);
 nlohmann::json file_json(const LikelihoodResult& result);  // likelihood.json

@@ -3,6 +3,7 @@
 #include "app/likelihood.h"
 
 #include "app/denoising_likelihood.h"
+#include "app/world.h"
 #include "cli/command.h"
 #include "core/error.h"
 #include "core/stop_flag.h"
@@ -22,6 +23,7 @@ class LikelihoodCommand : public Command {
            "denoised";
   }
   void declare(OptionSet& options) override;
+  bool together() const override { return true; }
   int run(OptionSet& options) override;
 
  private:
@@ -140,20 +142,27 @@ int LikelihoodCommand::run_denoising(OptionSet& options) {
   denoising_.use = job_.use, denoising_.data = job_.data;
   denoising_.seed = job_.seed, denoising_.out = job_.out, denoising_.force = job_.force;
   denoising_.recorded = options.chosen_json();
+  denoising_.world = world;
+  denoising_.use.engine.device = app::own_device(*world, job_.use.engine.device);
   const StopFlag stop;
   const auto found = app::run_denoising_likelihood(denoising_, stop.flag());
+  if (!world->first()) return 0;
   json_ ? app::print_json(to_json(found)) : print(found);
   return 0;
 }
 
 int LikelihoodCommand::run(OptionSet& options) {
   options.choose(to_string(method_));
+  job_.world = world;
+  app::check_same(*world, app::comparable(options.to_json()));
   if (method_ == app::LikelihoodMethod::denoising) return run_denoising(options);
   job_.schedule.set_text(schedule_);
   check(options);
   job_.recorded = options.to_json();
+  job_.use.engine.device = app::own_device(*world, job_.use.engine.device);
   const StopFlag stop;
   const app::LikelihoodResult found = app::run_likelihood(job_, stop.flag());
+  if (!world->first()) return 0;
   if (json_)
     app::print_json(to_json(found));
   else

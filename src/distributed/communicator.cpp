@@ -4,11 +4,21 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/memory.h"
 
 namespace mdsm::distributed {
 namespace {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+// Memory for a text of the length that a peer has announced.
+void make_room(std::string& text, uint64_t length, int peer) {
+  const size_t available = available_memory();
+  if (length > text.max_size() || (available > 0 && length > available))
+    fail("look at what that rank says itself", "rank {} announces {} bytes, {} are available", peer, length,
+         bytes_text(available));
+  text.resize(length);
+}
 
 class Done : public Exchange {
   void wait() override {}
@@ -40,6 +50,10 @@ std::vector<Part> equal_parts(size_t count, int size) {
     parts.push_back({first, count / n + (k < count % n ? 1 : 0)});
   }
   return parts;
+}
+
+Part Communicator::own_part(size_t count) const {
+  return equal_parts(count, size_)[static_cast<size_t>(rank_)];
 }
 
 std::unique_ptr<Exchange> Communicator::start(std::span<const Send> sends, std::span<const Receive> receives,
@@ -75,15 +89,24 @@ std::string Communicator::broadcast(const std::string& text) {
   if (alone()) return text;
   uint64_t length = text.size();
   broadcast(std::as_writable_bytes(std::span(&length, 1)));
-  std::string all = first() ? text : std::string(length, '\0');
+  std::string all = text;
+  if (!first()) make_room(all, length, 0);
   broadcast(std::as_writable_bytes(std::span(all)));
   return all;
 }
 
 void Communicator::gather(std::span<float> values, std::span<const Part> parts) {
+  gather_bytes(std::as_writable_bytes(values), parts, sizeof(float));
+}
+
+void Communicator::gather(std::span<double> values, std::span<const Part> parts) {
+  gather_bytes(std::as_writable_bytes(values), parts, sizeof(double));
+}
+
+void Communicator::gather_bytes(std::span<std::byte> values, std::span<const Part> parts, size_t each) {
   const auto part = [&](int of) {
     const Part& one = parts[static_cast<size_t>(of)];
-    return std::as_writable_bytes(values.subspan(one.first, one.count));
+    return values.subspan(one.first * each, one.count * each);
   };
   std::vector<Send> sends;
   std::vector<Receive> receives;
@@ -113,7 +136,7 @@ std::vector<std::string> Communicator::gather(const std::string& own) {
   receives.clear();
   with_others([&](int peer) {
     std::string& text = all[static_cast<size_t>(peer)];
-    text.resize(lengths[static_cast<size_t>(peer)]);
+    make_room(text, lengths[static_cast<size_t>(peer)], peer);
     sends.push_back({peer, bytes_of(own)});
     receives.push_back({peer, std::as_writable_bytes(std::span(text))});
   });
@@ -139,7 +162,7 @@ std::vector<std::string> Communicator::gather_first(const std::string& own) {
   receives.clear();
   with_others([&](int peer) {
     std::string& text = all[static_cast<size_t>(peer)];
-    text.resize(lengths[static_cast<size_t>(peer)]);
+    make_room(text, lengths[static_cast<size_t>(peer)], peer);
     receives.push_back({peer, std::as_writable_bytes(std::span(text))});
   });
   exchange({}, receives);

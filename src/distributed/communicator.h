@@ -47,6 +47,7 @@ class Communicator {
   bool alone() const { return size_ == 1; }
   bool first() const { return rank_ == 0; }  // owns files, log and terminal
   uint64_t bytes_sent() const { return bytes_sent_; }
+  Part own_part(size_t count) const;  // of equal_parts()
 
   // Messages between two ranks arrive in the order in which they were started, on each channel (0, 1, ...) by
   // itself. An Error says which rank is gone, or why it gave up.
@@ -56,8 +57,9 @@ class Communicator {
 
   void broadcast(std::span<std::byte> bytes);      // of rank 0
   std::string broadcast(const std::string& text);  // of rank 0
-  void gather(std::span<float> values,
-              std::span<const Part> parts);                 // every rank has its part, then all have all
+  // Every rank has its part, then all have all.
+  void gather(std::span<float> values, std::span<const Part> parts);
+  void gather(std::span<double> values, std::span<const Part> parts);
   std::vector<std::string> gather(const std::string& own);  // of all ranks, on all
   std::vector<std::string> gather_first(
       const std::string& own);  // of all ranks, on rank 0; nothing on others
@@ -77,6 +79,7 @@ class Communicator {
                                                int channel) = 0;
   template <class Body>
   void with_others(const Body& body) const;
+  void gather_bytes(std::span<std::byte> values, std::span<const Part> parts, size_t each);
 
   int rank_, size_;
   uint64_t bytes_sent_ = 0;

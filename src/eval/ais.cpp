@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/error.h"
 #include "core/threads.h"
@@ -24,7 +25,8 @@ class PathChains {
         transition_(bridge, batch.x.shape()),
         grad_x_(batch.x.shape()),
         target_gradient_(batch.x.shape()),
-        energy_(batch.seeds.size()) {
+        energy_(batch.seeds.size()),
+        difference_(batch.seeds.size()) {
     bridge.evaluate_target(batch.x);
     target_energy_.assign(bridge.target_energy().begin(), bridge.target_energy().end());
     std::ranges::copy(bridge.target_gradient().values(), target_gradient_.data());
@@ -55,17 +57,15 @@ class PathChains {
     }
   }
 
-  // log w -= (beta step)(E - E_ref). Returns the mean of E - E_ref.
-  double weigh(double step) {
-    double sum = 0;
+  // log w -= (beta step)(E - E_ref).
+  void weigh(double step) {
     for (size_t i = 0; i < batch_.seeds.size(); ++i) {
       const auto x = batch_.x.view().image(static_cast<int64_t>(i));
-      const double difference = target_energy_[i] - bridge_.reference().energy(x);
-      batch_.log_weight[i] -= step * difference;
-      sum += difference;
+      difference_[i] = target_energy_[i] - bridge_.reference().energy(x);
+      batch_.log_weight[i] -= step * difference_[i];
     }
-    return sum / static_cast<double>(batch_.seeds.size());
   }
+  std::span<const double> difference() const { return difference_; }  // E - E_ref when last weighed
 
  private:
   Bridge& bridge_;
@@ -73,6 +73,7 @@ class PathChains {
   sample::HmcTransition transition_;
   Tensor grad_x_, target_gradient_;
   std::vector<float> energy_, target_energy_;
+  std::vector<double> difference_;
 };
 
 void check_betas(std::span<const double> betas) {
@@ -84,7 +85,7 @@ void check_betas(std::span<const double> betas) {
 AisBatch empty_batch(Direction direction, Tensor x, std::vector<uint64_t> seeds) {
   AisBatch batch{direction, std::move(seeds), 0, std::move(x), {}, {}, {}};
   const size_t n = batch.seeds.size();
-  if (n == 0 || static_cast<int64_t>(n) != batch.x.shape().n)
+  if (static_cast<int64_t>(n) != batch.x.shape().n)
     fail("this is a bug in the caller", "{} chains, but {} starts", n, batch.x.shape().n);
   batch.log_weight.resize(n);
   batch.accepted.resize(n);
@@ -123,19 +124,22 @@ void anneal(Bridge& bridge, std::span<const double> betas, std::span<const doubl
   const auto total = static_cast<int64_t>(betas.size()) - 1;
   const bool forward = batch.direction == Direction::forward;
   if (batch.done >= total) return;
-  PathChains chains(bridge, batch);
-  if (batch.done == 0)
-    batch.start_energy.assign(chains.target_energy().begin(), chains.target_energy().end());
+  std::optional<PathChains> chains;
+  if (!batch.seeds.empty()) chains.emplace(bridge, batch);
+  if (batch.done == 0 && chains)
+    batch.start_energy.assign(chains->target_energy().begin(), chains->target_energy().end());
   std::vector<double> steps(batch.seeds.size());
   while (batch.done < total) {
     const int64_t k = forward ? batch.done + 1 : total - batch.done;
     const auto at = static_cast<size_t>(k);
     std::ranges::fill(steps, eps[at - 1]);
-    AisStep step{k, betas[at], 0, 0};
-    if (forward) step.difference = chains.weigh(betas[at] - betas[at - 1]);
-    chains.transition(betas[at], steps, k, options.leapfrog);
-    if (!forward) step.difference = chains.weigh(betas[at] - betas[at - 1]);
-    for (const double a : chains.acceptance()) step.acceptance += a / static_cast<double>(steps.size());
+    AisStep step{k, betas[at], {}, {}};
+    if (chains) {
+      if (forward) chains->weigh(betas[at] - betas[at - 1]);
+      chains->transition(betas[at], steps, k, options.leapfrog);
+      if (!forward) chains->weigh(betas[at] - betas[at - 1]);
+      step.acceptance = chains->acceptance(), step.difference = chains->difference();
+    }
     ++batch.done;
     if (observer && !observer(batch, step)) return;
   }
@@ -145,29 +149,36 @@ std::vector<double> pilot_steps(Bridge& bridge, std::span<const double> betas, c
                                 AisBatch batch, const std::function<bool(int64_t)>& done) {
   check_betas(betas);
   const auto total = static_cast<int64_t>(betas.size()) - 1;
-  PathChains chains(bridge, batch);
+  std::optional<PathChains> chains;
+  if (!batch.seeds.empty()) chains.emplace(bridge, batch);
   const size_t n = batch.seeds.size();
   std::vector<sample::StepSize> sizes(n, sample::StepSize(options.eps, options.target));
-  std::vector<double> steps(n), tried(static_cast<size_t>(total));  // tried: mean logarithms
+  std::vector<double> steps(n), tried(n * static_cast<size_t>(total));
   const auto visit = [&](int64_t k, int64_t number, auto adapt) {
+    if (!chains) return;
     for (size_t i = 0; i < n; ++i) steps[i] = sizes[i].value();
-    chains.transition(betas[static_cast<size_t>(k)], steps, number, options.leapfrog);
-    double mean = 0;
-    for (size_t i = 0; i < n; ++i) {
-      (sizes[i].*adapt)(chains.acceptance()[i]);
-      mean += std::log(sizes[i].value()) / static_cast<double>(n);
-    }
-    return mean;
+    chains->transition(betas[static_cast<size_t>(k)], steps, number, options.leapfrog);
+    for (size_t i = 0; i < n; ++i) (sizes[i].*adapt)(chains->acceptance()[i]);
   };
   const bool forward = batch.direction == Direction::forward;
   // The first guess may be far off: some transitions where the way begins.
   for (int64_t i = 0; i < kWarmUp; ++i) visit(forward ? 1 : total, total + 1 + i, &sample::StepSize::learn);
   for (int64_t i = 0; i < total; ++i) {
     const int64_t k = forward ? i + 1 : total - i;
-    tried[static_cast<size_t>(k) - 1] = visit(k, k, &sample::StepSize::follow);
+    visit(k, k, &sample::StepSize::follow);
+    for (size_t chain = 0; chain < n; ++chain)
+      tried[chain * static_cast<size_t>(total) + static_cast<size_t>(k) - 1] = std::log(sizes[chain].value());
     if (done && !done(i + 1)) break;
   }
-  std::vector<double> eps = smoothed(tried);
+  return tried;
+}
+
+std::vector<double> learnt_steps(std::span<const double> tried, size_t distributions) {
+  const size_t chains = tried.size() / distributions;
+  std::vector<double> means(distributions);
+  for (size_t i = 0; i < tried.size(); ++i)
+    means[i % distributions] += tried[i] / static_cast<double>(chains);
+  std::vector<double> eps = smoothed(means);
   for (double& value : eps) value = std::exp(value);
   return eps;
 }

@@ -47,22 +47,27 @@ struct AisBatch {
 AisBatch forward_batch(const Bridge& bridge, std::vector<uint64_t> seeds);
 AisBatch reverse_batch(Tensor start, std::vector<uint64_t> seeds);
 
-// Told after every transition: the number of the distribution (1..K), the accepted share, and the mean of
+// Told after every transition: the number of the distribution (1..K), and of each chain the acceptance and
 // E - E_ref before (forward) or after (reverse) the transition. Returns false to stop there.
 struct AisStep {
   int64_t distribution = 0;
-  double beta = 0, acceptance = 0, difference = 0;
+  double beta = 0;
+  std::span<const double> acceptance, difference;  // (N)
 };
 using AisObserver = std::function<bool(const AisBatch&, const AisStep&)>;
 
-// Carries the batch to its end, or until the observer stops it. eps: (K) leapfrog steps.
+// Carries the batch to its end, or until the observer stops it. eps: (K) leapfrog steps. A batch without
+// chains only counts: another process has them.
 void anneal(Bridge& bridge, std::span<const double> betas, std::span<const double> eps,
             const AisOptions& options, AisBatch& batch, const AisObserver& observer);
 
-// Leapfrog step for each of the K distributions: the chains of the batch, which are used up, go all the way,
-// each adapting its own step; their mean (of logarithms, smoothed along the path) is what comes back. `done`
-// is told the transitions made and may stop the work by returning false.
+// The chains of the batch, which are used up, go all the way, each adapting its own leapfrog step. Returns
+// the logarithms of the steps, (N,K). `done` is told the transitions made and may stop the work by returning
+// false.
 std::vector<double> pilot_steps(Bridge& bridge, std::span<const double> betas, const AisOptions& options,
                                 AisBatch batch, const std::function<bool(int64_t)>& done = {});
+// Leapfrog step for each of the K distributions: the mean over the pilot chains (of logarithms, smoothed
+// along the path). tried: (N,K).
+std::vector<double> learnt_steps(std::span<const double> tried, size_t distributions);
 
 }  // namespace mdsm::eval

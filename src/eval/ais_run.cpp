@@ -2,59 +2,37 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/json.h"
-#include "io/checked_safetensors.h"
 
 namespace mdsm::eval {
 namespace {
 
+using distributed::Part;
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kPilotRole = 2;
+constexpr uint64_t kChainRole = 0, kPilotRole = 2;
 
-json to_json(const AisChains& chains) {
-  return {{"log_weight", chains.log_weight},
-          {"start_energy", chains.start_energy},
-          {"accepted", chains.accepted},
-          {"difference", chains.difference},
-          {"acceptance", chains.acceptance}};
-}
-
-AisChains chains_from(const JsonObject& values) {
-  AisChains chains;
-  chains.log_weight = values.get<std::vector<double>>("log_weight");
-  chains.start_energy = values.get<std::vector<double>>("start_energy");
-  chains.accepted = values.get<std::vector<int64_t>>("accepted");
-  chains.difference = values.get<std::vector<double>>("difference");
-  chains.acceptance = values.get<std::vector<double>>("acceptance");
-  return chains;
-}
-
-int64_t count(const AisChains& chains) { return static_cast<int64_t>(chains.log_weight.size()); }
-
-bool fits(const AisChains& chains, size_t distributions) {
-  const size_t n = chains.log_weight.size();
-  return chains.start_energy.size() == n && chains.accepted.size() == n &&
-         chains.difference.size() == distributions && chains.acceptance.size() == distributions;
-}
-
-[[noreturn]] void fail_damaged(const fs::path& path, const std::string& what) {
-  fail("remove it, or use --force to start again", "{}: damaged: {}", path.string(), what);
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 }  // namespace
 
-AisRun::AisRun(Bridge& bridge, AisPlan plan, Starts starts, json parameters, fs::path state)
+AisRun::AisRun(Bridge& bridge, AisPlan plan, Starts starts, json parameters, fs::path state,
+               distributed::Communicator& world)
     : bridge_(bridge),
       plan_(std::move(plan)),
       starts_(std::move(starts)),
       parameters_(parse_json(json_text(parameters))),  // as they will come back: paths need not be UTF-8
-      state_(std::move(state)) {
+      file_(std::move(state)),
+      world_(world) {
   const auto k = static_cast<size_t>(plan_.distributions());
-  for (AisChains* chains : {&forward_, &reverse_}) chains->difference.resize(k), chains->acceptance.resize(k);
+  for (AisChains* chains : {&state_.forward, &state_.reverse})
+    chains->difference.resize(k), chains->acceptance.resize(k);
 }
 
 uint64_t AisRun::chain_seed(Direction direction, int64_t chain) const {
@@ -62,74 +40,136 @@ uint64_t AisRun::chain_seed(Direction direction, int64_t chain) const {
 }
 
 int64_t AisRun::work_done() const {
-  return ((plan_.goes(Direction::forward) + plan_.goes(Direction::reverse)) * plan_.pilots + count(forward_) +
-          count(reverse_)) *
+  return ((plan_.goes(Direction::forward) + plan_.goes(Direction::reverse)) * plan_.pilots +
+          state_.forward.count() + state_.reverse.count()) *
              plan_.distributions() +
-         static_cast<int64_t>(batch_.seeds.size()) * batch_.done;
+         at_work_ * batch_.done;
 }
 
-AisBatch AisRun::pilot_batch(Direction direction) const {
+// first: of chains, or of pilots.
+AisBatch AisRun::some_chains(Direction direction, int64_t first, int64_t count, uint64_t role) const {
+  AisBatch none;
+  none.direction = direction;
+  if (count == 0) return none;
   std::vector<uint64_t> seeds;
-  for (int64_t i = 0; i < plan_.pilots; ++i) seeds.push_back(chain_seed(direction, i) + (kPilotRole << 28));
-  return direction == Direction::forward
-             ? forward_batch(bridge_, std::move(seeds))
-             : reverse_batch(starts_(plan_.chains, plan_.pilots), std::move(seeds));
+  for (int64_t i = 0; i < count; ++i) seeds.push_back(chain_seed(direction, first + i) + (role << 28));
+  if (direction == Direction::forward) return forward_batch(bridge_, std::move(seeds));
+  return reverse_batch(starts_(role == kPilotRole ? plan_.chains + first : first, count), std::move(seeds));
+}
+
+// The steps that all pilots of a direction have tried, (pilots,K).
+std::vector<double> AisRun::pilots_of(Direction direction, const std::function<bool(int64_t)>& done) {
+  const auto k = static_cast<size_t>(plan_.distributions());
+  std::vector<Part> parts = distributed::equal_parts(static_cast<size_t>(plan_.pilots), world_.size());
+  const Part own = world_.own_part(static_cast<size_t>(plan_.pilots));
+  const auto tried = pilot_steps(
+      bridge_, plan_.betas, plan_.options,
+      some_chains(direction, static_cast<int64_t>(own.first), static_cast<int64_t>(own.count), kPilotRole),
+      done);
+  std::vector<double> all(static_cast<size_t>(plan_.pilots) * k);
+  std::ranges::copy(tried, all.begin() + static_cast<int64_t>(own.first * k));
+  for (Part& part : parts) part.first *= k, part.count *= k;
+  world_.gather(all, parts);
+  return all;
 }
 
 bool AisRun::pilot(const std::atomic<bool>& stop, const Observer& observer) {
-  if (!eps_.empty()) return true;
+  if (!state_.eps.empty()) return true;
   std::vector<double> eps(static_cast<size_t>(plan_.distributions()), plan_.options.eps);
-  bool first = true;
+  bool first = true, stopped = false;
   for (const Direction direction : {Direction::forward, Direction::reverse}) {
     if (plan_.pilots == 0 || !plan_.goes(direction)) continue;
-    const auto learnt =
-        pilot_steps(bridge_, plan_.betas, plan_.options, pilot_batch(direction), [&](int64_t made) {
-          const int64_t before = first ? 0 : plan_.distributions();
-          if (observer) observer({"pilot", (before + made) * plan_.pilots, plan_.work(), bridge_.beta(), 0});
-          return !stop;
-        });
-    if (stop) return false;
+    const auto tried = pilots_of(direction, [&](int64_t made) {
+      const int64_t before = first ? 0 : plan_.distributions();
+      if (observer) observer({"pilot", (before + made) * plan_.pilots, plan_.work(), bridge_.beta(), 0});
+      stopped = world_.any(stop);
+      return !stopped;
+    });
+    if (stopped) return false;
+    const auto learnt = learnt_steps(tried, eps.size());
     for (size_t k = 0; k < eps.size(); ++k) eps[k] = first ? learnt[k] : std::min(eps[k], learnt[k]);
     first = false;
   }
-  eps_ = std::move(eps);
+  state_.eps = std::move(eps);
   save();  // the pilots' work is not lost, whatever happens to the chains
   return true;
 }
 
 void AisRun::begin_batch(Direction direction) {
-  const int64_t first = count(chains(direction)), n = std::min(plan_.batch, plan_.chains - first);
-  std::vector<uint64_t> seeds;
-  for (int64_t i = 0; i < n; ++i) seeds.push_back(chain_seed(direction, first + i));
-  batch_ = direction == Direction::forward ? forward_batch(bridge_, std::move(seeds))
-                                           : reverse_batch(starts_(first, n), std::move(seeds));
+  const int64_t first = chains(direction).count();
+  at_work_ = std::min(plan_.batch * world_.size(), plan_.chains - first);
+  const Part own = world_.own_part(static_cast<size_t>(at_work_));
+  batch_ = some_chains(direction, first + static_cast<int64_t>(own.first), static_cast<int64_t>(own.count),
+                       kChainRole);
 }
 
-void AisRun::take(AisChains& chains) {
-  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  append(chains.log_weight, batch_.log_weight);
-  append(chains.start_energy, batch_.start_energy);
-  append(chains.accepted, batch_.accepted);
+std::vector<AisBatch> AisRun::received(const std::vector<std::string>& bytes, bool with_images) const {
+  const auto parts = distributed::equal_parts(static_cast<size_t>(at_work_), world_.size());
+  std::vector<AisBatch> found;
+  for (size_t rank = 0; rank < bytes.size(); ++rank) {
+    const std::string from = fmt::format("rank {}", rank);
+    const AisBatch& one = found.emplace_back(ais_batch(bytes[rank], from, bridge_.images(1)));
+    const size_t wanted = parts[rank].count, images = static_cast<size_t>(one.x.shape().n);
+    if (one.seeds.size() != wanted || one.done != batch_.done || (with_images && images != wanted))
+      fail("start all processes alike", "{} has sent {} chains, {} images and step {}; {} and {} are wanted",
+           from, one.seeds.size(), images, one.done, wanted, batch_.done);
+  }
+  return found;
+}
+
+void AisRun::take_batch(AisChains& chains) {
+  if (world_.alone())
+    chains.take(batch_);
+  else
+    for (const AisBatch& part : received(world_.gather(ais_bytes(batch_, false)), false)) chains.take(part);
   batch_ = {};
+  at_work_ = 0;
+}
+
+AisRun::Step AisRun::gathered(const AisStep& own, bool stop, bool save) {
+  std::vector<Part> parts = distributed::equal_parts(static_cast<size_t>(at_work_), world_.size());
+  size_t next = 0;
+  for (Part& part : parts) {
+    part = {next, 2 + 2 * part.count};
+    next += part.count;
+  }
+  std::vector<double> values(next);
+  const auto mine = values.begin() + static_cast<int64_t>(parts[static_cast<size_t>(world_.rank())].first);
+  mine[0] = stop, mine[1] = save;
+  std::ranges::copy(own.difference, std::ranges::copy(own.acceptance, mine + 2).out);
+  world_.gather(values, parts);
+  Step all;
+  for (const Part& part : parts) {
+    const auto begin = values.begin() + static_cast<int64_t>(part.first);
+    const auto middle = begin + static_cast<int64_t>(part.count / 2 + 1),
+               end = begin + static_cast<int64_t>(part.count);
+    all.stop |= begin[0] > 0, all.save |= begin[1] > 0;
+    all.acceptance.insert(all.acceptance.end(), begin + 2, middle);
+    all.difference.insert(all.difference.end(), middle, end);
+  }
+  return all;
 }
 
 bool AisRun::run_direction(Direction direction, const std::atomic<bool>& stop, double seconds,
                            const Observer& observer) {
-  AisChains& chains = direction == Direction::forward ? forward_ : reverse_;
+  AisChains& chains = direction == Direction::forward ? state_.forward : state_.reverse;
   auto saved = Clock::now();
-  while (count(chains) < plan_.chains) {
-    if (batch_.seeds.empty()) begin_batch(direction);
-    if (batch_.direction != direction) fail_damaged(state_, "its direction");
-    anneal(bridge_, plan_.betas, eps_, plan_.options, batch_,
-           [&](const AisBatch& batch, const AisStep& step) {
+  while (chains.count() < plan_.chains) {
+    if (at_work_ == 0) begin_batch(direction);
+    if (batch_.direction != direction)
+      fail("remove it, or use --force to start again", "{}: damaged: its direction", file_.string());
+    anneal(bridge_, plan_.betas, state_.eps, plan_.options, batch_,
+           [&](const AisBatch&, const AisStep& step) {
+             const bool late = std::chrono::duration<double>(Clock::now() - saved).count() > seconds;
+             const Step all = gathered(step, stop, world_.first() && late);
              const auto at = static_cast<size_t>(step.distribution) - 1;
-             const auto n = static_cast<double>(batch.seeds.size());
-             chains.difference[at] += n * step.difference;
-             chains.acceptance[at] += n * step.acceptance;
+             // Chain by chain, so that the sums do not depend on who had which.
+             for (const double value : all.difference) chains.difference[at] += value;
+             for (const double value : all.acceptance) chains.acceptance[at] += value;
              if (observer)
-               observer({to_string(direction), work_done(), plan_.work(), step.beta, step.acceptance});
-             if (stop) return false;
-             if (std::chrono::duration<double>(Clock::now() - saved).count() > seconds) {
+               observer({to_string(direction), work_done(), plan_.work(), step.beta, mean(all.acceptance)});
+             if (all.stop) return false;
+             if (all.save) {
                save();
                saved = Clock::now();
              }
@@ -139,7 +179,7 @@ bool AisRun::run_direction(Direction direction, const std::atomic<bool>& stop, d
       save();
       return false;
     }
-    take(chains);
+    take_batch(chains);
   }
   return true;
 }
@@ -151,63 +191,26 @@ bool AisRun::run(const std::atomic<bool>& stop, double seconds, const Observer& 
   return true;
 }
 
-// One file, so that the parts always belong together: x of the batch at work as a tensor, the rest as JSON.
-void AisRun::save() const {
-  if (state_.empty()) return;
-  const json head = {{"eps", eps_},
-                     {"forward", to_json(forward_)},
-                     {"reverse", to_json(reverse_)},
-                     {"batch",
-                      {{"direction", to_string(batch_.direction)},
-                       {"seeds", batch_.seeds},
-                       {"done", batch_.done},
-                       {"log_weight", batch_.log_weight},
-                       {"accepted", batch_.accepted},
-                       {"start_energy", batch_.start_energy}}}};
-  std::vector<io::NamedTensor> tensors;  // none between batches
-  const Shape& s = batch_.x.shape();
-  if (!batch_.seeds.empty()) tensors.push_back({"x", {s.n, s.c, s.h, s.w}, batch_.x.values()});
-  io::write_checked_safetensors(state_, tensors,
-                                {{"parameters", json_text(parameters_)}, {"state", json_text(head)}});
+void AisRun::save() {
+  if (world_.alone()) {
+    if (!file_.empty()) write_ais_state(file_, parameters_, state_, batch_);
+    return;
+  }
+  AisBatch whole;
+  if (at_work_ > 0) {
+    const std::vector<std::string> parts = world_.gather_first(ais_bytes(batch_, true));
+    if (world_.first()) whole = joined(received(parts, true));
+  }
+  if (world_.first() && !file_.empty()) write_ais_state(file_, parameters_, state_, whole);
 }
 
 void AisRun::resume() {
-  const io::SafetensorsFile file(state_);
-  const auto object = [&](const char* key) {
-    const auto found = file.metadata().find(key);
-    if (found == file.metadata().end()) fail_damaged(state_, fmt::format("no {}", key));
-    return JsonObject::parse(found->second, [&](const std::string& what) { fail_damaged(state_, what); });
-  };
-  const json before = object("parameters").values();
-  const JsonObject head = object("state"), batch = head.object("batch");
-  if (!io::checksum_is_right(file)) fail_damaged(state_, "its checksum is wrong");
-  for (const auto& [key, value] : parameters_.items())
-    if (before.value(key, json()) != value)
-      fail("use the options it was started with, or another --out", "{}: {} is {} there, but {} here",
-           state_.string(), key, json_text(before.value(key, json())), json_text(value));
-  eps_ = head.get<std::vector<double>>("eps");
-  forward_ = chains_from(head.object("forward"));
-  reverse_ = chains_from(head.object("reverse"));
-  batch_.direction =
-      batch.at("direction") == to_string(Direction::reverse) ? Direction::reverse : Direction::forward;
-  batch_.seeds = batch.get<std::vector<uint64_t>>("seeds");
-  batch_.done = batch.get<int64_t>("done");
-  batch_.log_weight = batch.get<std::vector<double>>("log_weight");
-  batch_.accepted = batch.get<std::vector<int64_t>>("accepted");
-  batch_.start_energy = batch.get<std::vector<double>>("start_energy");
-  const size_t n = batch_.seeds.size(), k = static_cast<size_t>(plan_.distributions());
-  const Shape shape = bridge_.images(static_cast<int64_t>(n));
-  const auto* entry = file.find("x");
-  const bool at_work = batch_.done > 0 && batch_.done <= plan_.distributions() &&
-                       batch_.start_energy.size() == n && entry &&
-                       entry->shape == std::vector<int64_t>{shape.n, shape.c, shape.h, shape.w};
-  const bool between = n == 0 && !entry && batch_.done == 0;
-  const bool whole = (at_work || between) && batch_.log_weight.size() == n && batch_.accepted.size() == n &&
-                     eps_.size() == k && fits(forward_, k) && fits(reverse_, k);
-  if (!whole) fail_damaged(state_, "lists of unequal length");
-  if (between) return;
-  batch_.x = Tensor(shape);
-  std::ranges::copy(file.read(*entry), batch_.x.data());
+  const std::string bytes = world_.broadcast(world_.first() ? read_text(file_) : "");
+  SavedAis saved = read_ais_state(file_, bytes, parameters_, bridge_.images(1), plan_.distributions());
+  state_ = std::move(saved.state);
+  at_work_ = static_cast<int64_t>(saved.batch.seeds.size());
+  batch_ = world_.alone() ? std::move(saved.batch)
+                          : part_of(saved.batch, world_.own_part(saved.batch.seeds.size()));
 }
 
 }  // namespace mdsm::eval

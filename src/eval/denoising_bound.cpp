@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "eval/quadrature.h"
+#include "eval/share.h"
 #include "sample/update.h"
 
 namespace mdsm::eval {
@@ -84,11 +86,71 @@ void check(const BoundOptions& options) {
   if (options.draws < 1 || options.draws > 4095) fail_usage("use 1 to 4095", "{} draws", options.draws);
 }
 
-// Sums for one image: its losses at the nodes, and the integral by each draw.
-struct Image {
-  std::vector<double> loss, integral;
-  double last_step = 0;
+// What is found of one image: its losses at the nodes, the integral by each draw, the last step, and the
+// tail. A row of numbers, so that processes can send it to each other.
+class Image {
+ public:
+  Image(std::span<double> row, size_t nodes) : row_(row), nodes_(nodes) {}
+  static size_t length(size_t nodes, int64_t draws) { return nodes + static_cast<size_t>(draws) + 2; }
+
+  std::span<double> loss() const { return row_.first(nodes_); }
+  std::span<double> integral() const { return row_.subspan(nodes_, row_.size() - nodes_ - 2); }
+  double& last_step() const { return row_[row_.size() - 2]; }
+  double& tail() const { return row_.back(); }
+
+ private:
+  std::span<double> row_;
+  size_t nodes_;
 };
+
+std::vector<Image> images_of(std::span<double> rows, size_t nodes, int64_t draws) {
+  const size_t length = Image::length(nodes, draws);
+  std::vector<Image> found;
+  for (size_t at = 0; at < rows.size(); at += length) found.emplace_back(rows.subspan(at, length), nodes);
+  return found;
+}
+
+// Images [own.first, own.first + own.count).
+std::vector<double> rows_of(const Denoiser& denoise, const data::Dataset& data, const GaussianFit& fit,
+                            const BoundOptions& options, const Quadrature& rule, distributed::Part own,
+                            const std::function<void(int64_t)>& done) {
+  const size_t nodes = rule.nodes.size();
+  std::vector<double> rows(own.count * Image::length(nodes, options.draws));
+  if (own.count == 0) return rows;
+  const std::vector<Image> images = images_of(rows, nodes, options.draws);
+  const auto n = static_cast<int64_t>(own.count), size = std::clamp<int64_t>(options.batch, 1, n);
+  const double draws = static_cast<double>(options.draws);
+  Batch batch(denoise, data, size, options.seed);
+  int64_t evaluated = 0;
+  for (int64_t first = 0; first < n; first += size) {
+    const int64_t count = std::min(size, n - first);
+    batch.read(static_cast<int64_t>(own.first) + first, count);
+    const auto at = [&](int64_t i) -> const Image& { return images[static_cast<size_t>(first + i)]; };
+    const auto evaluate = [&](double sigma, size_t node, int64_t draw) {
+      batch.evaluate(sigma, node, draw);
+      if (done) done((evaluated += count) * data.size() / n);
+    };
+    for (int64_t draw = 0; draw < options.draws; ++draw) {
+      for (size_t node = 0; node < nodes; ++node) {
+        const double sigma = std::exp(rule.nodes[node]);
+        evaluate(sigma, node, draw);
+        for (int64_t i = 0; i < count; ++i) {
+          const double loss = batch.squared_error(i) / (sigma * sigma);
+          at(i).loss()[node] += loss / draws;
+          at(i).integral()[static_cast<size_t>(draw)] += rule.weights[node] * loss;
+        }
+      }
+      if (!options.last_step) continue;
+      evaluate(options.low, nodes, draw);
+      for (int64_t i = 0; i < count; ++i)
+        at(i).last_step() += batch.last_step_cost(i, *options.last_step) / draws;
+    }
+    parallel_for(count, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) at(i).tail() = fit.tail(batch.clean(i));
+    });
+  }
+  return rows;
+}
 
 Mean mean_over(const std::vector<Image>& images, const std::function<double(const Image&)>& value) {
   std::vector<double> values;
@@ -100,7 +162,7 @@ Mean mean_over(const std::vector<Image>& images, const std::function<double(cons
 double noise_error(const std::vector<Image>& images) {
   double sum = 0;
   for (const Image& image : images) {
-    const double error = mean_of(image.integral).error;
+    const double error = mean_of(image.integral()).error;
     sum += error * error;
   }
   return std::sqrt(sum) / static_cast<double>(images.size());
@@ -124,63 +186,36 @@ double DenoisingBound::bits(double value) const {
 }
 
 DenoisingBound denoising_bound(const Denoiser& denoise, const data::Dataset& data, const GaussianFit& fit,
-                               const BoundOptions& options, const std::function<void(int64_t)>& done) {
+                               const BoundOptions& options, const std::function<void(int64_t)>& done,
+                               distributed::Communicator& world) {
   check(options);
   const Quadrature rule = gauss_legendre(options.nodes, std::log(options.low), std::log(options.high));
   const size_t nodes = rule.nodes.size();
-  const int64_t n = data.size(), size = std::clamp<int64_t>(options.batch, 1, n);
-  const double draws = static_cast<double>(options.draws);
+  const auto n = static_cast<size_t>(data.size());
   DenoisingBound found;
   found.dimensions = data.image_shape().per_image();
   for (const double node : rule.nodes) found.sigma.push_back(std::exp(node));
-  std::vector<Image> images(
-      static_cast<size_t>(n),
-      {std::vector<double>(nodes), std::vector<double>(static_cast<size_t>(options.draws))});
-  std::vector<double> tails(static_cast<size_t>(n));
-  Batch batch(denoise, data, size, options.seed);
-  int64_t evaluated = 0;
-  for (int64_t first = 0; first < n; first += size) {
-    const int64_t count = std::min(size, n - first);
-    batch.read(first, count);
-    const auto at = [&](int64_t i) { return static_cast<size_t>(first + i); };
-    const auto evaluate = [&](double sigma, size_t node, int64_t draw) {
-      batch.evaluate(sigma, node, draw);
-      if (done) done(evaluated += count);
-    };
-    for (int64_t draw = 0; draw < options.draws; ++draw) {
-      for (size_t node = 0; node < nodes; ++node) {
-        const double sigma = found.sigma[node];
-        evaluate(sigma, node, draw);
-        for (int64_t i = 0; i < count; ++i) {
-          const double loss = batch.squared_error(i) / (sigma * sigma);
-          images[at(i)].loss[node] += loss / draws;
-          images[at(i)].integral[static_cast<size_t>(draw)] += rule.weights[node] * loss;
-        }
-      }
-      if (!options.last_step) continue;
-      evaluate(options.low, nodes, draw);
-      for (int64_t i = 0; i < count; ++i)
-        images[at(i)].last_step += batch.last_step_cost(i, *options.last_step) / draws;
-    }
-    parallel_for(count, 16, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) tails[at(i)] = fit.tail(batch.clean(i));
-    });
-  }
+  std::vector<double> rows = rows_of(denoise, data, fit, options, rule, world.own_part(n), done);
+  const size_t total = world.first() ? n * Image::length(nodes, options.draws) : 0;
+  if (!world.alone()) rows = gathered(world, rows, static_cast<int64_t>(total));
+  if (!world.first()) return {};
+  const std::vector<Image> images = images_of(rows, nodes, options.draws);
 
   const double entropy = static_cast<double>(found.dimensions) / 2 *
                          std::log(2 * std::numbers::pi * std::numbers::e * options.low * options.low);
-  for (size_t i = 0; i < images.size(); ++i) {
-    const double first = options.last_step ? images[i].last_step : entropy;
-    found.per_image.push_back(first + mean_of(images[i].integral).mean + tails[i]);
+  for (const Image& image : images) {
+    const double first = options.last_step ? image.last_step() : entropy;
+    found.per_image.push_back(first + mean_of(image.integral()).mean + image.tail());
   }
   double coarse = 0;
   for (size_t node = 0; node < nodes; ++node) {
-    found.loss.push_back(mean_over(images, [&](const Image& image) { return image.loss[node]; }));
+    found.loss.push_back(mean_over(images, [&](const Image& image) { return image.loss()[node]; }));
     coarse += rule.coarse[node] * found.loss[node].mean;
   }
-  found.first = mean_over(images, [&](const Image& i) { return options.last_step ? i.last_step : entropy; });
-  found.integral = mean_over(images, [](const Image& image) { return mean_of(image.integral).mean; });
-  found.tail = mean_of(tails);
+  found.first =
+      mean_over(images, [&](const Image& image) { return options.last_step ? image.last_step() : entropy; });
+  found.integral = mean_over(images, [](const Image& image) { return mean_of(image.integral()).mean; });
+  found.tail = mean_over(images, [](const Image& image) { return image.tail(); });
   found.nats = mean_of(found.per_image);
   found.noise_error = noise_error(images);
   found.quadrature_error = std::abs(coarse - found.integral.mean);
@@ -188,16 +223,21 @@ DenoisingBound denoising_bound(const Denoiser& denoise, const data::Dataset& dat
 }
 
 double denoising_error(const Denoiser& denoise, const data::Dataset& images, int64_t limit, double sigma,
-                       int64_t batch_size, uint64_t seed) {
-  const int64_t n = std::min(limit, images.size()), size = std::min(batch_size, n);
+                       int64_t batch_size, uint64_t seed, distributed::Communicator& world) {
+  const int64_t n = std::min(limit, images.size());
+  const distributed::Part own = world.own_part(static_cast<size_t>(n));
+  const auto begin = static_cast<int64_t>(own.first), end = begin + static_cast<int64_t>(own.count);
+  const int64_t size = std::min(batch_size, end - begin);
+  std::vector<double> errors(static_cast<size_t>(n));
   Batch batch(denoise, images, size, seed);
-  double sum = 0;
-  for (int64_t first = 0; first < n; first += size) {
-    const int64_t count = std::min(size, n - first);
+  for (int64_t first = begin; first < end; first += size) {
+    const int64_t count = std::min(size, end - first);
     batch.read(first, count);
     batch.evaluate(sigma, 0, 0);
-    for (int64_t i = 0; i < count; ++i) sum += batch.squared_error(i);
+    for (int64_t i = 0; i < count; ++i) errors[static_cast<size_t>(first + i)] = batch.squared_error(i);
   }
+  world.gather(errors, distributed::equal_parts(errors.size(), world.size()));
+  const double sum = std::accumulate(errors.begin(), errors.end(), 0.0);
   return std::sqrt(sum / static_cast<double>(n * images.image_shape().per_image()));
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 
+#include "distributed/communicator.h"
 #include "engine/energy_model.h"
 #include "eval/gaussian_fit.h"
 #include "eval/mean.h"
@@ -46,13 +47,15 @@ struct DenoisingBound {
   double bits(double value) const;  // nats to bits a dimension
 };
 
-// fit: at noise `high`. done: evaluations so far, all images together; may be empty.
+// fit: at noise `high`. done: evaluations so far, all images together; may be empty. Several processes share
+// the images; rank 0 has the bound, others get an empty one.
 DenoisingBound denoising_bound(const Denoiser& denoise, const data::Dataset& images, const GaussianFit& fit,
-                               const BoundOptions& options, const std::function<void(int64_t)>& done = {});
+                               const BoundOptions& options, const std::function<void(int64_t)>& done = {},
+                               distributed::Communicator& world = distributed::alone());
 
 // Root mean square of x - D(x + sigma n) over pixels and the first `limit` images: the width to use for
-// last_step. From other images than those whose likelihood is wanted.
+// last_step. From other images than those whose likelihood is wanted. The same on all ranks.
 double denoising_error(const Denoiser& denoise, const data::Dataset& images, int64_t limit, double sigma,
-                       int64_t batch, uint64_t seed);
+                       int64_t batch, uint64_t seed, distributed::Communicator& world = distributed::alone());
 
 }  // namespace mdsm::eval

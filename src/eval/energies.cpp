@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "eval/mean.h"
+#include "eval/share.h"
 
 namespace mdsm::eval {
 namespace {
@@ -43,7 +44,8 @@ Energies compute_energies(engine::EnergyModel& engine, const data::Dataset& data
     const TensorView x = images.view().images(0, std::min(batch, n - first));
     for (int64_t i = 0; i < x.shape.n; ++i) {
       data.read(first + i, x.image(i));
-      if (options.noise > 0) add_noise(x.image(i), options.noise, options.seed, first + i, noise);
+      if (options.noise > 0)
+        add_noise(x.image(i), options.noise, options.seed, options.first + first + i, noise);
     }
     const auto energy = std::span(result.energy).subspan(first, x.shape.n);
     if (options.gradient)
@@ -51,10 +53,26 @@ Energies compute_energies(engine::EnergyModel& engine, const data::Dataset& data
     else
       engine.energy(x, energy);
     if (const int64_t bad = find_non_finite(energy); bad >= 0)
-      fail("check the model and the noise level", "the energy of image {} is {}", first + bad, energy[bad]);
+      fail("check the model and the noise level", "the energy of image {} is {}", options.first + first + bad,
+           energy[bad]);
     if (done) done(first + x.shape.n);
   }
   return result;
+}
+
+std::vector<float> shared_energies(distributed::Communicator& world, engine::EnergyModel& engine,
+                                   const data::Dataset& data, const EnergyOptions& options,
+                                   const std::function<void(int64_t)>& done) {
+  if (world.alone()) return compute_energies(engine, data, options, done).energy;
+  const Share own = share_of(world, data);
+  EnergyOptions some = options;
+  some.first += own.first;
+  std::vector<float> energy;
+  if (own.images.size() > 0)
+    energy = compute_energies(engine, own.images, some, [&](int64_t n) {
+               if (done) done(n * data.size() / own.images.size());
+             }).energy;
+  return gathered(world, energy, world.first() ? data.size() : 0);
 }
 
 Summary summarise(std::span<const float> values) {

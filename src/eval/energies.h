@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "distributed/communicator.h"
 #include "engine/energy_model.h"
 
 namespace mdsm::eval {
@@ -14,6 +15,7 @@ struct EnergyOptions {
   uint64_t seed = 0;      // of that noise; image i always gets the same, whatever the batch
   int64_t batch = 128;    // images computed at a time
   bool gradient = false;  // also grad_x
+  int64_t first = 0;      // number of the first image, in messages and for its noise
 };
 
 struct Energies {
@@ -27,6 +29,12 @@ void check_fits(const Shape& wanted, const data::Dataset& data);
 // `done` is told the number of images finished after every batch; it may be empty.
 Energies compute_energies(engine::EnergyModel& engine, const data::Dataset& data,
                           const EnergyOptions& options, const std::function<void(int64_t)>& done = {});
+
+// The energies alone, by several processes: those of some images each, all of them on rank 0; the bits are
+// those of one process. Nothing on other ranks.
+std::vector<float> shared_energies(distributed::Communicator& world, engine::EnergyModel& engine,
+                                   const data::Dataset& data, const EnergyOptions& options,
+                                   const std::function<void(int64_t)>& done = {});
 
 struct Summary {
   int64_t n = 0;

@@ -71,6 +71,36 @@ TEST_P(Ranks, GatherTextsOfAnyLength) {
   });
 }
 
+// A length that no memory is for.
+TEST(Communicator, RefusesATextThatCannotBe) {
+  for (const uint64_t length : {uint64_t{1} << 62, ~uint64_t{0}}) {
+    const auto body = [&](Communicator& world) {
+      if (world.first()) {
+        world.gather_first("");
+      } else {
+        const Send announced{0, std::as_bytes(std::span(&length, 1))};
+        world.exchange({&announced, 1}, {});
+      }
+    };
+    try {
+      run_ranks(2, body);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_NE(error.message().find("rank 1 announces"), std::string::npos) << error.message();
+    }
+  }
+}
+
+TEST_P(Ranks, GatherNumbersInDouble) {
+  run_ranks(GetParam(), [&](Communicator& world) {
+    std::vector<double> values(7);
+    const Part own = world.own_part(values.size());
+    for (size_t i = own.first; i < own.first + own.count; ++i) values[i] = 1.0 / static_cast<double>(i + 3);
+    world.gather(values, equal_parts(values.size(), world.size()));
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], 1.0 / static_cast<double>(i + 3));
+  });
+}
+
 TEST_P(Ranks, AgreeWhenOneOfThemSaysSo) {
   for (int who = -1; who < GetParam(); ++who)
     run_ranks(GetParam(), [&](Communicator& world) { EXPECT_EQ(world.any(world.rank() == who), who >= 0); });

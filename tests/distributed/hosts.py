@@ -1,4 +1,5 @@
 """Hosts on one machine: network namespaces with veth pairs to a bridge, made and removed here."""
+import json
 import os
 import subprocess
 
@@ -41,6 +42,18 @@ class Hosts:
 
     def link(self, host, state):
         ip("-n", self.switch, "link", "set", f"port{host}", state)
+
+    def shape(self, rate):
+        """What each host sends, at most so fast (as in 1gbit)."""
+        for name in self.names:
+            subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "256kb", "latency", "50ms"],
+                           check=True)
+
+    def sent(self, host):
+        """Bytes that the host has sent since it is there, with all headers."""
+        found = subprocess.run(["ip", "-n", self.names[host], "-s", "-j", "link", "show", "dev", "eth0"], check=True,
+                               stdout=subprocess.PIPE, text=True)
+        return json.loads(found.stdout)[0]["stats64"]["tx"]["bytes"]
 
     def inside(self, host):
         return ["ip", "netns", "exec", self.names[host]]

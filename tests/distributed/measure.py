@@ -1,13 +1,17 @@
-"""Figures of docs/distributed.md, on an idle machine: throughput of processes against threads, bytes a step against the lower
-bound of a ring, and what overlapping hides on a slow network (a veth pair shaped by tc; needs root).
+"""Figures of docs/distributed.md, all with one command; throughput needs an idle machine, bytes do not:
 
-    measure.py MDSM [--steps N] [--width W] [--batch B] [--network]
+    measure.py MDSM [--only throughput,bytes,overlap] [--steps N] [--width W] [--batch B] [--repeat R]
+
+throughput: 2 processes of 1 thread against 1 process of 2 threads, in turns, the best of each. bytes: what a step sends, as
+the program counts it and as the interfaces of simulated hosts count it, against the lower bound of a ring. overlap: what
+sending while computing hides on links shaped to a rate by tc. The last two need root and iproute2.
 """
 import argparse
+import json
 import os
 import re
+import struct
 import subprocess
-import sys
 import tempfile
 
 from hosts import Hosts
@@ -15,63 +19,105 @@ from ranks import ENVIRONMENT, finish, start, start_ranks
 from run_tools import the_run, write_images
 
 
-def options(arguments, folder, name, *more):
-    return ["train", "--data", os.path.join(folder, "images.npy"), "--net", "res12", "--width", arguments.width, "--batch",
-            arguments.batch, "--steps", arguments.steps, "--noise", "geometric", "--outdir", os.path.join(folder, name), "--save-every",
-            "0", "--preview-every", "0", "--stats-every", arguments.steps, *more]
+PATIENT = {"MDSM_PEER_TIMEOUT": 900, "MDSM_JOIN_TIMEOUT": 900}  # a busy machine is no fault
 
 
-def seconds(folder, name, steps):
-    """Of a step, of waiting for others, and bytes sent; from the log of rank 0."""
-    with open(os.path.join(the_run(os.path.join(folder, name)), "stats.jsonl")) as file:
-        per_step = 1 / float(re.search(r'"images_per_s":([\d.e+-]+)', file.read())[1])
-    with open(os.path.join(the_run(os.path.join(folder, name)), "log.txt")) as file:
-        found = re.search(r"a step took ([\d.e+-]+) s, ([\d.e+-]+) of it waiting.*; (\d+) bytes sent", file.read())
-    return per_step, found and tuple(map(float, found.groups()))
+class Measure:
+    def __init__(self, arguments, folder):
+        self.arguments, self.folder, self.runs = arguments, folder, 0
+        write_images(os.path.join(folder, "images.npy"), 256)
 
+    def call(self, *more, steps=None, batch=None):
+        """The words of a training, and the folder it will fill."""
+        self.runs += 1
+        out = os.path.join(self.folder, str(self.runs))
+        steps = steps or self.arguments.steps
+        words = ["train", "--data", os.path.join(self.folder, "images.npy"), "--net", "res12", "--width", self.arguments.width,
+                 "--batch", batch or self.arguments.batch, "--steps", steps, "--noise", "geometric", "--outdir", out, "--save-every", "0",
+                 "--preview-every", "0", "--stats-every", max(1, steps // 2), "--shards", "4", *more]
+        return words, out
 
-def check(found):
-    for code, _, err in found:
-        assert code == 0, err
+    def wait(self, processes):
+        for code, _, err in finish(processes, 3600):
+            assert code == 0, err
+
+    @staticmethod
+    def step_seconds(out):
+        """Of a step in the second half of the run."""
+        with open(os.path.join(the_run(out), "stats.jsonl")) as file:
+            lines = [json.loads(line) for line in file]
+        return (lines[-1]["seconds"] - lines[-2]["seconds"]) / (lines[-1]["step"] - lines[-2]["step"])
+
+    @staticmethod
+    def said(out):
+        """Seconds of a step, seconds of it spent waiting, bytes sent, from the log of rank 0."""
+        with open(os.path.join(the_run(out), "log.txt")) as file:
+            return tuple(map(float, re.search(r"a step took (\S+) s, (\S+) of it waiting.*; (\d+) bytes sent", file.read()).groups()))
+
+    @staticmethod
+    def parameters(out):
+        with open(os.path.join(the_run(out), "weights.safetensors"), "rb") as file:
+            head = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        return sum(entry["data_offsets"][1] - entry["data_offsets"][0] for name, entry in head.items() if name != "__metadata__") // 4
+
+    def throughput(self):
+        environment = {key: value for key, value in ENVIRONMENT.items() if key != "OMP_NUM_THREADS"}
+        threads, processes = [], []
+        for _ in range(self.arguments.repeat):
+            words, out = self.call("--threads", "2")
+            self.wait([start(words, environment)])
+            threads.append(self.step_seconds(out))
+            words, out = self.call("--threads", "1")
+            self.wait(start_ranks(2, words, **PATIENT))
+            processes.append(self.step_seconds(out))
+            print(f"  1 x 2 threads {threads[-1]:.3f} s a step, 2 x 1 thread {processes[-1]:.3f} s", flush=True)
+        print(f"throughput: 2 processes of 1 thread {min(processes):.3f} s a step, 1 process of 2 threads {min(threads):.3f} s: "
+              f"{100 * min(threads) / min(processes):.1f} % (at least 95 wanted)", flush=True)
+
+    def bytes(self):
+        """Runs of two lengths; their difference leaves the start and the end out."""
+        for size in (2, 4):
+            sent, counted = {}, {}
+            for steps in (2, 6):
+                with Hosts(size) as hosts:
+                    words, out = self.call("--threads", "1", steps=steps, batch=4)
+                    self.wait(hosts.start(words, **PATIENT))
+                    sent[steps] = [hosts.sent(k) for k in range(size)]
+                    counted[steps] = self.said(out)[2] * steps
+            ring = 8 * (size - 1) / size * self.parameters(out)
+            wire = max(b - a for a, b in zip(sent[2], sent[6])) / 4
+            own = (counted[6] - counted[2]) / 4
+            print(f"bytes: {size} processes, {self.parameters(out)} parameters: {own:.0f} bytes a step from rank 0, {own / ring:.4f} of a ring's "
+                  f"{ring:.0f}; on the wire with all headers {wire:.0f}, {wire / ring:.4f} (at most 1.1 wanted)", flush=True)
+
+    def overlap(self):
+        for rate in ("1gbit", "100mbit"):
+            with Hosts(2) as hosts:
+                hosts.shape(rate)
+                found = {}
+                for choice in ("--no-overlap", "--overlap"):
+                    words, out = self.call("--threads", "1", choice, steps=max(4, self.arguments.steps // 2))
+                    self.wait(hosts.start(words, **PATIENT))
+                    found[choice] = (self.step_seconds(out), self.said(out)[1])
+                    print(f"  {rate}, {choice}: {found[choice][0]:.3f} s a step, {found[choice][1]:.4f} s of it waiting", flush=True)
+                (slow, all_waiting), (fast, waiting) = found["--no-overlap"], found["--overlap"]
+                print(f"overlap: {rate}: {100 * (1 - waiting / all_waiting):.0f} % of the waiting is hidden, a step is {slow - fast:.3f} s shorter",
+                      flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("mdsm")
-    parser.add_argument("--steps", default="8")
-    parser.add_argument("--width", default="64")
-    parser.add_argument("--batch", default="128")
-    parser.add_argument("--network", action="store_true")
+    parser.add_argument("--only", default="bytes,throughput,overlap")
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--repeat", type=int, default=2)
     arguments = parser.parse_args()
-    batch = int(arguments.batch)
     with tempfile.TemporaryDirectory() as folder:
-        write_images(os.path.join(folder, "images.npy"), 256)
-        call = lambda name, *more: options(arguments, folder, name, "--shards", "4", *more)
-        if not arguments.network:
-            environment = {key: value for key, value in ENVIRONMENT.items() if key != "OMP_NUM_THREADS"}
-            check(finish([start(call("threads", "--threads", "2"), environment)], 3600))
-            one = batch * seconds(folder, "threads", arguments.steps)[0]
-            print(f"1 process of 2 threads: {one:.3f} s a step")
-            for size in (2, 4):
-                check(finish(start_ranks(size, call(f"ranks{size}", "--threads", "1")), 3600))
-                images, (step, waited, sent) = seconds(folder, f"ranks{size}", arguments.steps)
-                weights = os.path.getsize(os.path.join(the_run(os.path.join(folder, f"ranks{size}")), "weights.safetensors"))
-                ring = 2 * (size - 1) / size * weights
-                print(f"{size} processes of 1 thread: {batch * images:.3f} s a step ({100 * one / (batch * images):.1f} % of the throughput), "
-                      f"{waited:.3f} s waiting, {sent:.0f} bytes sent, {sent / ring:.3f} of a ring's (and the file's header)")
-            return
-        for rate in ("1gbit", "100mbit"):
-            with Hosts(2) as hosts:
-                for host in hosts.names:
-                    subprocess.run(["tc", "-n", host, "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "256kb",
-                                    "latency", "50ms"], check=True)
-                waits = {}
-                for overlap in ("--no-overlap", "--overlap"):
-                    name = f"{rate}{overlap}"
-                    check(finish(hosts.start(call(name, "--threads", "1", overlap)), 3600))
-                    _, (step, waits[overlap], sent) = seconds(folder, name, arguments.steps)
-                    print(f"{rate}, {overlap}: {step:.3f} s a step, {waits[overlap]:.4f} s of it waiting")
-                print(f"{rate}: overlap hides {100 * (1 - waits['--overlap'] / waits['--no-overlap']):.0f} % of the waiting")
+        measure = Measure(arguments, folder)
+        for name in arguments.only.split(","):
+            getattr(measure, name)()
 
 
 main()

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "distributed/thread_world.h"
 #include "eval/betas.h"
 #include "eval/known_z.h"
 #include "eval/likelihood.h"
@@ -98,6 +99,42 @@ TEST_F(AisRunTest, BatchMakesNoDifference) {
             large.chains(eval::Direction::forward).log_weight);
   EXPECT_EQ(small.chains(eval::Direction::reverse).log_weight,
             large.chains(eval::Direction::reverse).log_weight);
+}
+
+// Ranks as threads, each with a model of its own: whole, and stopped by one and gone on with by others.
+TEST_F(AisRunTest, SharedChainsHaveTheBitsOfOneProcess) {
+  eval::AisRun whole = make({});
+  ASSERT_TRUE(whole.run(stop_, 1e9, {}));
+  const fs::path state = folder_ / "state";
+  const auto shared = [&](distributed::Communicator& world, bool resumes, int64_t place) {
+    OffsetGaussian engine(1, 8, 0.5, 0.1, 7);
+    eval::Bridge bridge(engine, reference_at(engine.image_shape(), 0.5, 0.35));
+    const auto starts = [&](int64_t first, int64_t count) {
+      return engine.exact_samples(seeds_from(static_cast<uint64_t>(first), static_cast<size_t>(count)));
+    };
+    eval::AisRun run(bridge, plan_, starts, {{"version", "a"}}, state, world);
+    std::atomic<bool> stop = false;
+    if (resumes) run.resume();
+    const bool finished = run.run(stop, 1e9, [&](const eval::AisRun::Report& r) {
+      stop = place > 0 && r.done >= place && world.rank() == world.size() - 1;
+    });
+    EXPECT_EQ(finished, place == 0);
+    for (const eval::Direction direction : {eval::Direction::forward, eval::Direction::reverse}) {
+      if (place > 0) continue;
+      const eval::AisChains &a = whole.chains(direction), &b = run.chains(direction);
+      EXPECT_EQ(a.log_weight, b.log_weight);
+      EXPECT_EQ(a.start_energy, b.start_energy);
+      EXPECT_EQ(a.accepted, b.accepted);
+      EXPECT_EQ(a.difference, b.difference);
+      EXPECT_EQ(a.acceptance, b.acceptance);
+    }
+  };
+  for (const int ranks : {1, 2, 3, 7}) {
+    distributed::run_ranks(ranks, [&](auto& world) { shared(world, false, 0); });
+    distributed::run_ranks(ranks, [&](auto& world) { shared(world, false, 230); });
+    distributed::run_ranks(8 - ranks, [&](auto& world) { shared(world, true, 380); });
+    distributed::run_ranks(2, [&](auto& world) { shared(world, true, 0); });
+  }
 }
 
 TEST_F(AisRunTest, RefusesOtherParametersAndDamage) {

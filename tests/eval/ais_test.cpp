@@ -21,9 +21,11 @@ struct Both {
 std::vector<double> learnt_steps(eval::Bridge& bridge, const std::vector<double>& betas,
                                  const eval::AisOptions& options, Tensor samples) {
   const auto pilots = seeds_from(5000, static_cast<size_t>(samples.shape().n));
-  auto eps = eval::pilot_steps(bridge, betas, options, eval::forward_batch(bridge, pilots));
-  const auto other =
-      eval::pilot_steps(bridge, betas, options, eval::reverse_batch(std::move(samples), pilots));
+  const auto learnt = [&](eval::AisBatch batch) {
+    return eval::learnt_steps(eval::pilot_steps(bridge, betas, options, std::move(batch)), betas.size() - 1);
+  };
+  auto eps = learnt(eval::forward_batch(bridge, pilots));
+  const auto other = learnt(eval::reverse_batch(std::move(samples), pilots));
   for (size_t k = 0; k < eps.size(); ++k) eps[k] = std::min(eps[k], other[k]);
   return eps;
 }

@@ -160,8 +160,31 @@ def models(folder):
     put("state_dict", "small.pt", formats.state_dict({"layer.weight": ((2, 2), [1, 2, 3, 4])}))
 
 
+def peers():
+    """What another process sends: texts after their length, chains and samples."""
+    def sent(*texts):
+        return b"".join(struct.pack("<Q", len(text)) + text for text in texts)
+
+    put("peers", "texts", sent(b'{"a": 1}', struct.pack("<2d", 1, 2)) + formats.floats([0]) + sent(b"told", b"own"))
+    put("peers", "short", sent(b"one", bytes(12)))
+    put("peers", "long", struct.pack("<Q", 1 << 63) + bytes(64))
+    lists = {"direction": "reverse", "seeds": [1, 2], "done": 2, "log_weight": [-1.5, 2], "accepted": [1, 2], "start_energy": [3, 4]}
+    images = {"x": {"dtype": "F32", "shape": [2, 1, 2, 2], "data_offsets": [0, 32]}}
+    put("peer_chains", "two", formats.safetensors({"__metadata__": {"batch": json.dumps(lists)}, **images}, bytes(32)))
+    put("peer_chains", "lists", formats.safetensors({"__metadata__": {"batch": json.dumps(lists)}}, b""))
+    put("peer_chains", "unequal", formats.safetensors({"__metadata__": {"batch": json.dumps({**lists, "seeds": [1]})}, **images}, bytes(32)))
+    chains = {"log_weight": [1], "start_energy": [2], "accepted": [3], "difference": [1, 2, 3], "acceptance": [0, 0, 1]}
+    state = {"eps": [0.1, 0.2, 0.3], "forward": chains, "reverse": chains, "batch": lists}
+    head = {"__metadata__": {"parameters": json.dumps({"version": "a"}), "state": json.dumps(state)}, **images}
+    put("chains_state", "at-work", formats.safetensors(head, bytes(32)))
+    drawn = {"seeds": [3], "shape": [1, 1, 2], "energy": [1], "sigma": [0.1], "evaluations": [5], "draws": 0, "trace_steps": [],
+             "trace_temperature": []}
+    put("peer_samples", "one", formats.safetensors({"__metadata__": {"samples": json.dumps(drawn)}, "x": {
+        "dtype": "F32", "shape": [1, 1, 1, 2], "data_offsets": [0, 8]}}, bytes(8)))
+
+
 def main():
-    for target in ("arrays", "images", "texts"):
+    for target in ("arrays", "images", "texts", "peers"):
         globals()[target]()
     folder = tempfile.mkdtemp(prefix="mdsm_corpus_")
     try:

@@ -4,14 +4,17 @@
 
 #include "classify/classifier.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/options.h"
 #include "core/seeds.h"
 #include "data/cifar_pickle.h"
 #include "data/dataset.h"
+#include "eval/ais_state.h"
 #include "eval/betas.h"
 #include "eval/detector.h"
 #include "eval/quality.h"
 #include "eval/sample_source.h"
+#include "eval/share.h"
 #include "image/image.h"
 #include "image/picture.h"
 #include "io/npy.h"
@@ -19,6 +22,7 @@
 #include "io/zip.h"
 #include "network/model_file.h"
 #include "network/state_dict.h"
+#include "peers.h"
 #include "report/sample_store.h"
 #include "reproduce/recipe.h"
 #include "restore/kernel_file.h"
@@ -104,6 +108,19 @@ void resume_samples(Bytes bytes, const char* name) {
   const report::SampleStore store(folder() / "samples", kParameters, true, false);
 }
 
+constexpr Shape kChainImage{1, 1, 2, 2};
+
+// Rank 0 collects from another rank, and a rank is told by rank 0.
+void hear_peers(Bytes bytes) {
+  FedCommunicator first(0, bytes), second(1, bytes);
+  for (const std::string& text : first.gather_first("own"))
+    if (!text.empty() && text.front() == '{') parse_json(text);
+  eval::gathered(first, std::vector<double>(2), 4);
+  first.any(false);
+  second.broadcast("");
+  second.gather("own");
+}
+
 }  // namespace
 
 const std::map<std::string, Target>& targets() {
@@ -161,6 +178,16 @@ const std::map<std::string, Target>& targets() {
       {"samples_part", [](Bytes bytes) { resume_samples(bytes, "samples/parts/000000.safetensors"); }},
       {"samples_old_part", [](Bytes bytes) { resume_samples(bytes, "samples/parts/000000.json"); }},
       {"samples_run", [](Bytes bytes) { resume_samples(bytes, "samples/parts/run.json"); }},
+      {"peers", [](Bytes bytes) { hear_peers(bytes); }},
+      {"peer_samples", [](Bytes bytes) { report::sample_set(as_text(bytes)); }},
+      {"peer_chains", [](Bytes bytes) { eval::ais_batch(as_text(bytes), "rank 1", kChainImage); }},
+      {"chains_state",
+       [](Bytes bytes) {
+         const auto found = eval::read_ais_state("input", as_text(bytes), {{"version", "a"}}, kChainImage, 3);
+         std::vector<eval::AisBatch> parts;
+         for (const size_t first : {0, 1}) parts.push_back(eval::part_of(found.batch, {first, 1}));
+         eval::joined(parts);
+       }},
       {"samples_source",
        [](Bytes bytes) {
          as_file({}, "drawn/samples.npy");

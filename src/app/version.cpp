@@ -67,16 +67,18 @@ std::string libraries() {
 
 }  // namespace
 
+std::string version_line() { return "mdsm " + program_version(); }
+
 std::string version_text() {
   return fmt::format(
-      "mdsm {}\n"
+      "{}\n"
       "compiler:  {}\n"
       "engines:   {}\n"
       "native:    {}\n"
       "libraries: {}\n"
       "processor: {}; {}\n"
       "threads:   {}\n",
-      program_version(), compiler(), engines(), engine::native_engine_version(), libraries(), cpu_model(),
+      version_line(), compiler(), engines(), engine::native_engine_version(), libraries(), cpu_model(),
       cpu_features(), hardware_threads());
 }
 

@@ -1,5 +1,5 @@
-// Classes that files of an archive name: WebDataset's KEY.cls, and dataset.json of EDM and StyleGAN. Internal to
-// src/data.
+// Classes that files of an archive name: WebDataset's KEY.cls, and dataset.json of EDM and StyleGAN. Internal
+// to src/data.
 #pragma once
 
 #include <cstddef>

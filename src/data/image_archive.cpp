@@ -1,7 +1,7 @@
 // Images in a tar or zip archive, in the order of the archive: a folder that was packed (CLASS/*, train/ and
 // test/), WebDataset shards (KEY.png beside KEY.cls), and the archives of EDM and StyleGAN (labels in
-// dataset.json). A folder of tar files is read as one set, shard after shard. What there is, archive_listing.h
-// finds out; what classes files name, archive_labels.h.
+// dataset.json). A folder of tar files is read as one set, shard after shard. What there is,
+// archive_listing.h finds out; what classes files name, archive_labels.h.
 #include <algorithm>
 #include <set>
 
@@ -77,7 +77,7 @@ void ArchiveReader::read_archive(size_t number) {
     const fs::path file = cleaned(entry);
     const bool image = wanted.contains(file) && static_cast<int64_t>(taken_.size()) < total_;
     return image || is_labels_file(file) || (file.extension() == ".cls" && !is_hidden(file)) ? file.string()
-                                                                                            : "";
+                                                                                             : "";
   };
   io::for_each_entry(path, entries, [&](const std::string& file, std::vector<std::byte> bytes) {
     const std::string name = fmt::format("{}: {}", path.string(), file);
@@ -105,7 +105,8 @@ std::vector<int32_t> ArchiveReader::labels(RawImages& raw) const {
     if (keyed == by_key_.end() && named != by_name_.end()) found.push_back(named->second);
     inner.push_back(parts_ ? name.lexically_relative(*name.begin()) : std::move(name));
   }
-  const bool has_file = std::ranges::any_of(listings_, &ArchiveListing::has_labels);  // its folders are no classes
+  const bool has_file =
+      std::ranges::any_of(listings_, &ArchiveListing::has_labels);  // its folders are no classes
   if (by_key_.empty() && by_name_.empty() && !has_file) {
     FolderLabels folders = labels_by_folder(inner);
     raw.classes = std::move(folders.classes);

@@ -156,7 +156,7 @@ class AnySize(unittest.TestCase):
         said = run("denoise", "a/wide.png", "--model", self.fixed, "--out", "shrunk")
         self.assertIn("50x37, resized to 16x16", said)
         self.refused("res6 takes images of 16x16", "sample", "--model", self.fixed, "--size", "48x40", "--out", "q")
-        self.refused("--tile is for models of --net unet", "energy", "--data", "a", "--model", self.fixed, "--tile", 16)
+        self.refused("--tile is for models of --net unet", "energy", "--data", "train.npy", "--model", self.fixed, "--tile", 16)
         self.refused("--tile 64.*use --tile 16", "denoise", "a", "--model", self.fixed, "--tile", 64, "--out", "q")
         done = call("energy", "--model", self.fixed, "--data", "a")
         self.assertNotEqual(done.returncode, 0)

@@ -125,7 +125,7 @@ class Pictures(unittest.TestCase):
     def test_what_tiff_files_are_refused(self):
         def tiff(*arguments, **more):
             return tiff_tools.write_tiff(numbers(WIDTH * HEIGHT * 3, 8), WIDTH, HEIGHT, *arguments, **more)
-        rows = {"palette": (tiff(1, kind=3), "with a palette"), "several": (tiff(3, next_page=8), "several pages"),
+        rows = {"palette": (tiff(1, kind=3, tags={tiff_tools.PALETTE: (3, [0] * 768)}), "with a palette"), "several": (tiff(3, next_page=8), "several pages"),
                 "cmyk": (tiff(4, kind=5), "colours of kind 5"), "float": (tiff(1, tags={tiff_tools.FORMAT: (3, [3])}), "floating-point"),
                 "bits": (tiff(1, tags={tiff_tools.BITS: (3, [4])}), "4 bits"), "cut": (tiff(3)[:40], "damaged TIFF"),
                 "large": (tiff(3, tags={tiff_tools.WIDTH: (4, [30000]), tiff_tools.HEIGHT: (4, [2000])}), "cannot hold"),

@@ -44,7 +44,9 @@ TEST(BlendedSpans, CoverEveryPixelOnceAndOverlapByHalf) {
                 static_cast<double>(span.weights[static_cast<size_t>(i)]);
       }
       for (const double sum : sums) EXPECT_NEAR(sum, 1, 1e-6) << size << " " << tile;
-      if (size > tile) EXPECT_EQ(before, size - tile);
+      if (size > tile) {
+        EXPECT_EQ(before, size - tile);
+      }
     }
 }
 

@@ -58,9 +58,9 @@ mdsm_status mdsm_denoise(mdsm_model* model, const float* images, int64_t n, floa
 mdsm_status mdsm_inpaint(mdsm_model* model, const float* images, const uint8_t* known, const uint64_t* seeds,
                          int64_t n, mdsm_settings settings, mdsm_progress progress, void* user, float* out);
 
-/* Of a PNG or JPEG file. */
+/* Of a PNG, JPEG, TIFF or WebP file. */
 mdsm_status mdsm_picture_shape(const char* path, mdsm_shape* shape);
-/* A PNG or JPEG file as one image of the model's shape: resized or padded for a model of one size; for one of
+/* A picture file as one image of the model's shape: resized or padded for a model of one size; for one of
  * any size it must have the size that is set. */
 mdsm_status mdsm_read_picture(const mdsm_model* model, const char* path, float* image);
 mdsm_status mdsm_write_png(const char* path, const float* image, mdsm_shape shape);

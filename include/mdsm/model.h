@@ -94,7 +94,7 @@ std::vector<uint64_t> seed_range(uint64_t first, int64_t count);
 Samples draw_samples(EnergyModel& energy, std::span<const uint64_t> seeds, const DrawOptions& options = {},
                      int64_t batch = 64);
 
-// PNG and JPEG in, (1,C,H,W); PNG out, of one image with 1 or 3 channels.
+// PNG, JPEG, TIFF and WebP in, (1,C,H,W); PNG out, of one image with 1 or 3 channels.
 Tensor read_picture(const std::string& path);
 void write_png(const std::string& path, ConstTensorView image);
 

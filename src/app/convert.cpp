@@ -4,8 +4,10 @@
 
 #include "app/hub_folder.h"
 #include "app/output.h"
+#include "app/version.h"
 #include "core/error.h"
 #include "network/model_file.h"
+#include "network/onnx.h"
 #include "network/state_dict.h"
 
 namespace mdsm::app {
@@ -31,30 +33,49 @@ ImportResult run_import(const ImportOptions& options) {
   return {imported.parameters.spec(), imported.skipped, options.output};
 }
 
+namespace {
+
+ExportFormat format_of(const ExportOptions& options) {
+  const fs::path extension = fs::path(options.output).extension();
+  return options.hub                   ? ExportFormat::hub
+         : extension == ".safetensors" ? ExportFormat::model_file
+         : extension == ".onnx"        ? ExportFormat::onnx
+                                       : ExportFormat::state_dict;
+}
+
+void write(const ExportOptions& options, ExportFormat format, const network::Model& model,
+           io::StoredType type) {
+  switch (format) {
+    case ExportFormat::model_file:
+      return network::save_model(options.output, model.parameters, model.info, type);
+    case ExportFormat::hub:
+      return write_hub_folder(options.output, model, options.input, type);
+    case ExportFormat::onnx:
+      return network::write_onnx(options.output, model.parameters, version_line());
+    case ExportFormat::state_dict:
+      return network::write_state_dict(options.output, model.parameters);
+  }
+}
+
+}  // namespace
+
 ExportResult run_export(const ExportOptions& options) {
   ExportResult result;
   result.written = options.output;
   result.type = options.half ? io::StoredType::float16 : io::StoredType::float32;
-  if (options.hub)
-    result.format = ExportFormat::hub;
-  else if (fs::path(options.output).extension() != ".safetensors")
-    result.format = ExportFormat::state_dict;
+  result.format = format_of(options);
   if (options.hub)
     check_outputs(options.output, {kHubConfig, kHubWeights, kHubCard}, options.force);
   else
     check_output(options.output, options.force);
-  if (options.half && result.format == ExportFormat::state_dict)
+  if (options.half && (result.format == ExportFormat::state_dict || result.format == ExportFormat::onnx))
     fail_usage("name a file that ends in .safetensors", "--half writes a model file, not {}", options.output);
   const network::Model model = network::load_model(options.input);
   result.tensors = model.parameters.layout().size();
   result.values = network::parameter_count(model.parameters.spec());
   result.bowl = model.parameters.spec().bowl != 0;
-  if (result.format == ExportFormat::model_file)
-    network::save_model(options.output, model.parameters, model.info, result.type);
-  else if (result.format == ExportFormat::hub)
-    write_hub_folder(options.output, model, options.input, result.type);
-  else
-    network::write_state_dict(options.output, model.parameters);
+  result.energy = network::has_energy(model.parameters.spec().head);
+  write(options, result.format, model, result.type);
   return result;
 }
 
@@ -74,7 +95,10 @@ void print(const ImportResult& result) {
 }
 
 void print(const ExportResult& result) {
-  if (result.format != ExportFormat::state_dict)
+  if (result.format == ExportFormat::onnx)
+    fmt::print("{}: {} values; input x, {} denoised\n", result.written, grouped(result.values),
+               result.energy ? "outputs energy and" : "output");
+  else if (result.format != ExportFormat::state_dict)
     fmt::print("{}: {} values as {}\n", result.written, grouped(result.values),
                result.type == io::StoredType::float16 ? "float16" : "float32");
   else

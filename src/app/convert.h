@@ -1,5 +1,5 @@
 // What `mdsm import` and `mdsm export` do: PyTorch state dicts into model files, and model files into state
-// dicts or smaller model files.
+// dicts, ONNX files or smaller model files.
 #pragma once
 
 #include <string>
@@ -25,20 +25,21 @@ struct ImportResult {
 };
 
 struct ExportOptions {
-  std::string input, output;  // an output that ends in .safetensors is a model file
+  std::string input, output;  // the end of the output's name says what it is
   bool half = false;          // weights of a model file as float16
   bool hub = false;           // the output is a folder for the Hugging Face hub
   bool force = false;
 };
 
-enum class ExportFormat { model_file, state_dict, hub };
+enum class ExportFormat { model_file, state_dict, onnx, hub };
 
 struct ExportResult {
   ExportFormat format = ExportFormat::model_file;
   io::StoredType type = io::StoredType::float32;
   size_t tensors = 0;
   int64_t values = 0;
-  bool bowl = false;  // the model has one, which only mdsm and mdsm_torch.py add
+  bool bowl = false;    // the model has one, which only mdsm and mdsm_torch.py add
+  bool energy = false;  // it is one
   std::string written;
 };
 

@@ -41,7 +41,7 @@ std::string card(const network::Model& model, const std::string& name, io::Store
   text += "With PyTorch and `mdsm_torch.py`, which comes with mdsm:\n\n    model = mdsm_torch.load(\".\")\n";
   if (energy) text += "    energies = model(x)          # x (N,C,H,W): (N)\n";
   text += "    clean = model.denoise(x)     # one jump to the denoised image\n\n";
-  return text + fmt::format("Written by {}.\n", version_text().substr(0, version_text().find('\n')));
+  return text + fmt::format("Written by {}.\n", version_line());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/memory.h"
+#include "engine/blended_energy.h"
 #include "eval/energies.h"
 #include "network/bundled.h"
 
@@ -26,7 +27,9 @@ void ModelUse::declare_engine(OptionSet& options) {
   options.add("batch", batch, "images computed at a time; makes no difference to the result").range(1, 1e6);
   options
       .add("tile", tile,
-           "unet: side of the tiles that larger images are computed in, in pixels; 0 = from the memory")
+           "side of the tiles that larger pictures are computed in, in pixels. unet: 0 = from the memory; "
+           "res: "
+           "the size of its images, for tiles that overlap and are blended; 0 = pictures are resized")
       .range(0, 65536);
 }
 
@@ -43,13 +46,14 @@ network::Model ModelUse::load() const {
   return network::load_model(model);
 }
 
-void ModelUse::check_memory(const network::Model& loaded, int64_t largest_batch, const Shape& image) const {
+void ModelUse::check_memory(const network::Model& loaded, int64_t largest_batch, const Shape& image,
+                            int64_t at_once) const {
   constexpr size_t kCopies = 8;  // of the batch, which samplers keep
   const network::Spec& spec = loaded.parameters.spec();
   size_t need = kCopies * sizeof(float) * static_cast<size_t>(image.with_n(largest_batch).count());
   if (spec.any_size())
     need += engine::kTileMemory;
-  else if (const auto memory = engine::memory_need(engine, spec, largest_batch))
+  else if (const auto memory = engine::memory_need(engine, spec, at_once))
     need += memory->parameters + memory->gradient;
   const size_t available = available_memory();
   if (available > 0 && need > available)
@@ -62,15 +66,29 @@ void ModelUse::check_memory(const network::Model& loaded, int64_t largest_batch,
 std::unique_ptr<engine::EnergyModel> ModelUse::make(const network::Model& loaded, int64_t largest_batch,
                                                     const Shape& image, engine::OnTile on_tile) const {
   use_threads(threads);
-  check_memory(loaded, largest_batch, image);
+  check_memory(loaded, largest_batch, image, largest_batch);
   const network::Spec& spec = loaded.parameters.spec();
   if (spec.any_size())
     return engine::make_sized_energy(engine, loaded.parameters, {image, largest_batch, tile},
                                      std::move(on_tile));
   if (tile > 0)
-    fail_usage("leave it out", "--tile is for models of --net unet; {} takes images of one size",
+    fail_usage("leave it out", "--tile is for models of --net unet here; {} takes images of one size",
                to_string(spec.network));
   return engine::make_engine(engine, loaded.parameters.at_size(image.h, image.w));
+}
+
+std::unique_ptr<engine::EnergyModel> ModelUse::make_for_pictures(const network::Model& loaded,
+                                                                 int64_t largest_batch, const Shape& image,
+                                                                 engine::OnTile on_tile) const {
+  const network::Spec& spec = loaded.parameters.spec();
+  if (spec.any_size() || tile == 0) return make(loaded, largest_batch, image, std::move(on_tile));
+  if (tile != spec.size)
+    fail_usage(fmt::format("use --tile {}, the size of its images", spec.size),
+               "--tile {}: the tiles of {} have one size", tile, to_string(spec.network));
+  use_threads(threads);
+  check_memory(loaded, largest_batch, image, batch);
+  return std::make_unique<engine::BlendedEnergy>(engine::make_engine(engine, loaded.parameters), image, batch,
+                                                 std::move(on_tile));
 }
 
 std::unique_ptr<engine::EnergyModel> ModelUse::make(const network::Model& loaded,

@@ -27,11 +27,18 @@ struct ModelUse {
   // takes any; refuses a batch that does not fit the memory.
   std::unique_ptr<engine::EnergyModel> make(const network::Model& loaded, int64_t largest_batch,
                                             const Shape& image, engine::OnTile on_tile = {}) const;
+  // The same for pictures of any size. A network of one size takes them as tiles that are blended, if --tile
+  // asks for it.
+  bool takes_any_size(const network::Spec& spec) const { return spec.any_size() || tile > 0; }
+  std::unique_ptr<engine::EnergyModel> make_for_pictures(const network::Model& loaded, int64_t largest_batch,
+                                                         const Shape& image, engine::OnTile on_tile) const;
   // For images of the network's own shape.
   std::unique_ptr<engine::EnergyModel> make(const network::Model& loaded, int64_t largest_batch) const;
 
  private:
-  void check_memory(const network::Model& loaded, int64_t largest_batch, const Shape& image) const;
+  // at_once: images of the network's own size in a call of its engine.
+  void check_memory(const network::Model& loaded, int64_t largest_batch, const Shape& image,
+                    int64_t at_once) const;
 };
 
 // The images of a data set for a model: those of 28x28 pixels stay as they are for one that was trained on

@@ -38,13 +38,14 @@ PictureEntry PictureWork::entry(int64_t picture, const data::Fitting& fitting) c
 }
 
 data::Fitting PictureWork::fitting(int64_t picture, const Shape& shape, const network::Spec& spec) const {
-  return {shape, spec.input(1), fit_, label(picture), spec.any_size() ? data::Sizes::any : data::Sizes::own};
+  return {shape, spec.input(1), fit_, label(picture),
+          options_.use.takes_any_size(spec) ? data::Sizes::any : data::Sizes::own};
 }
 
 fs::path PictureWork::result(int64_t picture, int64_t version) const {
   fs::path name = fs::path(options_.out) / pictures_.names[static_cast<size_t>(picture)];
   if (versions_ > 0) name += fmt::format("-{:0{}}", version + 1, std::to_string(versions_).size());
-  return name += ".png";
+  return name += pictures_.ending(static_cast<size_t>(picture));
 }
 
 void PictureWork::prepare_output(int64_t versions) {
@@ -103,7 +104,7 @@ image::Image figure_cell(ConstTensorView one) {
 
 engine::EnergyModel& PictureEngine::at(const Shape& image, int64_t largest_batch) {
   if (!engine_ || engine_->image_shape() != image.with_n(1))
-    engine_ = use_.make(model_, largest_batch, image, [this](int64_t done, int64_t total) {
+    engine_ = use_.make_for_pictures(model_, largest_batch, image, [this](int64_t done, int64_t total) {
       if (on_tile_) on_tile_(done, total);
     });
   return *engine_;

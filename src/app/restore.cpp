@@ -70,7 +70,7 @@ class Restoration {
 // fixed.
 void Restoration::fit(int64_t i) {
   const network::Spec& spec = model_.parameters.spec();
-  const data::Sizes sizes = spec.any_size() ? data::Sizes::any : data::Sizes::own;
+  const data::Sizes sizes = options_.pictures.use.takes_any_size(spec) ? data::Sizes::any : data::Sizes::own;
   const int64_t scale = enlargement();
   const Shape large = spec.input(1), small{1, large.c, large.h / scale, large.w / scale};
   data::DataOptions options = work_.fit_options();
@@ -176,7 +176,8 @@ json Restoration::parameters() const {
 
 RestoreResult Restoration::run(const std::atomic<bool>& stop) {
   const network::Spec& spec = model_.parameters.spec();
-  if (!spec.any_size()) make_measurement(options_, spec.input(1));  // before any picture is fitted to it
+  if (!options_.pictures.use.takes_any_size(spec))
+    make_measurement(options_, spec.input(1));  // before any picture is fitted to it
   for (int64_t i = 0; i < work_.count(); ++i) {
     fit(i);
     restored_.push_back({work_.entry(i, fittings_.back()), {}, {}});

@@ -10,6 +10,8 @@
 #include <matio.h>
 #include <mdsm/version.h>
 #include <png.h>
+#include <tiffio.h>
+#include <webp/decode.h>
 #include <zlib.h>
 
 #include <string>
@@ -55,28 +57,43 @@ std::string jpeg_version() {
 #endif
 }
 
+// "LIBTIFF, Version 4.5.0\n...": the number.
+std::string tiff_version() {
+  const std::string text = TIFFGetVersion(), before = "Version ";
+  const size_t from = text.find(before) + before.size();
+  return text.substr(from, text.find('\n') - from);
+}
+
+std::string webp_version() {
+  const int version = WebPGetDecoderVersion();
+  return fmt::format("{}.{}.{}", version >> 16, version >> 8 & 255, version & 255);
+}
+
 std::string engines() {
   return engine::torch_module_present() ? "native, torch (module installed), check"
                                         : "native; torch and check not built";
 }
 
 std::string libraries() {
-  return fmt::format("libpng {}, {}, zlib {}, {}, matio {}", png_get_libpng_ver(nullptr), jpeg_version(),
+  return fmt::format("libpng {}, {}, libtiff {}, libwebp {}, zlib {}, {}, matio {}",
+                     png_get_libpng_ver(nullptr), jpeg_version(), tiff_version(), webp_version(),
                      zlibVersion(), archive_version_string(), matio_version());
 }
 
 }  // namespace
 
+std::string version_line() { return "mdsm " + program_version(); }
+
 std::string version_text() {
   return fmt::format(
-      "mdsm {}\n"
+      "{}\n"
       "compiler:  {}\n"
       "engines:   {}\n"
       "native:    {}\n"
       "libraries: {}\n"
       "processor: {}; {}\n"
       "threads:   {}\n",
-      program_version(), compiler(), engines(), engine::native_engine_version(), libraries(), cpu_model(),
+      version_line(), compiler(), engines(), engine::native_engine_version(), libraries(), cpu_model(),
       cpu_features(), hardware_threads());
 }
 

@@ -6,5 +6,6 @@
 namespace mdsm::app {
 
 std::string version_text();
+std::string version_line();  // its first line
 
 }  // namespace mdsm::app

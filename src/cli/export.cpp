@@ -1,4 +1,5 @@
-// mdsm export: a model becomes a PyTorch state dict or a smaller model file; app/convert.h does it.
+// mdsm export: a model becomes a PyTorch state dict, an ONNX file or a smaller model file; app/convert.h does
+// it.
 #include "app/convert.h"
 #include "cli/command.h"
 
@@ -9,7 +10,7 @@ class Export : public Command {
  public:
   const char* name() const override { return "export"; }
   const char* summary() const override {
-    return "Write a model's weights as a state dict that torch.load reads, or as a smaller model file";
+    return "Write a model as a state dict that torch.load reads, as an ONNX file, or as a smaller model file";
   }
   void declare(OptionSet& options) override {
     options.group("Files");
@@ -19,9 +20,10 @@ class Export : public Command {
         .required();
     options
         .add("output", job_.output,
-             "what to write: a PyTorch state dict, names as the authors', or a model file if it ends in "
-             ".safetensors")
-        .meta("STATE_DICT.pt|MODEL.safetensors|FOLDER")
+             "what to write: a PyTorch state dict, names as the authors'; energy and denoiser for any "
+             "runtime if "
+             "it ends in .onnx; a model file if it ends in .safetensors")
+        .meta("STATE_DICT.pt|MODEL.onnx|MODEL.safetensors|FOLDER")
         .positional()
         .required();
     options.add("half", job_.half, "a model file with weights as float16, half the size");
@@ -29,6 +31,7 @@ class Export : public Command {
                 "write a folder for the Hugging Face hub: config.json, model.safetensors and a model card");
     options.add("force", job_.force, "replace an existing file").command_line_only();
     options.example("mdsm export model.safetensors netE.pt");
+    options.example("mdsm export cifar10 denoiser.onnx");
     options.example("mdsm export fashion-mnist hub --hub");
     options.example("mdsm export runs/00000 small.safetensors --half");
   }

@@ -7,7 +7,9 @@ namespace mdsm::cli {
 
 void declare_pictures(OptionSet& options, app::PictureOptions& pictures) {
   options.group("Pictures");
-  options.add("images", pictures.images, "PNG or JPEG files and folders of them").meta("IMAGES").positional();
+  options.add("images", pictures.images, "PNG, JPEG, TIFF or WebP files and folders of them")
+      .meta("IMAGES")
+      .positional();
   pictures.use.declare_model(options);
   data::declare_data_options(options, pictures.data);
 }

@@ -99,7 +99,7 @@ image::Picture Fitting::coloured(const image::Picture& picture) const {
   only_colour.pad = 0;
   only_colour.colour = network_.c == 1 ? Colour::grey : Colour::rgb;
   RawImages raw = data::fit(raw_image(picture, name_), only_colour);
-  return {raw.shape, std::move(raw.values), picture.bits};
+  return {raw.shape, std::move(raw.values), picture.kept};
 }
 
 std::vector<float> Fitting::scaled_back(std::span<const float> plane) const {

@@ -13,7 +13,7 @@ namespace mdsm::data {
 namespace {
 
 constexpr size_t kMaxNamed = 20;  // damaged files in one message
-constexpr const char* kEndings[] = {".png", ".jpg", ".jpeg"};
+constexpr const char* kEndings[] = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"};
 
 std::string lower_end(const fs::path& file) {
   std::string end = file.extension().string();

@@ -15,7 +15,7 @@ namespace mdsm::data {
 
 // By the end of its name: a kind of image that is read.
 bool is_image_name(const fs::path& file);
-// For people: ".png, .jpg or .jpeg".
+// For people: ".png, .jpg, .jpeg, .tif, .tiff or .webp".
 std::string image_endings();
 
 // Says which files were not read because their names are not those of images: "3 .txt, 1 .gif (notes.txt,

@@ -33,7 +33,7 @@ void check_different(const Pictures& pictures) {
     if (const auto [at, added] = seen.emplace(pictures.names[i], i); !added)
       fail_usage("work on them in two calls with two output folders",
                  "{} and {}: both would be written as {}", pictures.labels[at->second], pictures.labels[i],
-                 pictures.names[i].string() + ".png");
+                 pictures.names[i].string() + pictures.ending(i));
 }
 
 Pictures list_pictures(const std::vector<std::string>& paths, int64_t limit) {

@@ -19,6 +19,11 @@ struct Pictures {
   std::function<image::Picture(size_t)> read;
 
   size_t size() const { return names.size(); }
+  // Of the file that a result goes to: a TIFF file's result is one, others are PNG files.
+  std::string ending(size_t picture) const {
+    const fs::path from = labels[picture];
+    return image::is_tiff_name(from) ? from.extension().string() : ".png";
+  }
 };
 
 // Refuses pictures of one name, whose results would be one file.

@@ -1,11 +1,12 @@
-// The decoders behind decode_image(), and the limits both keep. Internal to src/image.
+// The decoders behind decode_image() and decode_picture(), the encoders behind write_picture(), and the
+// limits all of them keep. Internal to src/image.
 #pragma once
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "image/image.h"
@@ -21,18 +22,41 @@ void check_image_size(int64_t width, int64_t height, int64_t channels, const std
 // The same of a file that is to be read, before memory is asked for.
 void check_read_size(int64_t width, int64_t height, const std::string& name);
 
-// 16 bits a value, interleaved. orientation: as EXIF counts, still to be applied.
-struct DeepImage {
-  int64_t width = 0, height = 0, channels = 0;
-  int orientation = 1;
-  std::vector<uint16_t> values;
+// What a file holds, as it lies there: interleaved, with its transparency, still to be turned upright.
+struct FileImage {
+  using Values = std::variant<std::vector<uint8_t>, std::vector<uint16_t>>;  // 8 or 16 bits a value
+
+  int64_t width = 0, height = 0;
+  int64_t channels = 0;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha
+  Values values{};
+  int orientation = 1;         // as EXIF counts
+  bool premultiplied = false;  // colours have been multiplied by alpha
+  std::string profile{};       // ICC, as it is; empty: none
+
+  bool has_alpha() const { return channels % 2 == 0; }
+  int64_t colours() const { return has_alpha() ? channels - 1 : channels; }
+  int bits() const { return values.index() == 0 ? 8 : 16; }
+  const void* data() const {
+    return std::visit([](const auto& v) { return static_cast<const void*>(v.data()); }, values);
+  }
 };
 
-// None where the file has 8 bits a value or less.
-std::optional<DeepImage> decode_deep_png(std::span<const std::byte> file, const std::string& name);
-void write_deep_png(const fs::path& path, const DeepImage& image,
-                    const std::map<std::string, std::string>& text);
-Image decode_png(std::span<const std::byte> file, const std::string& name);
-Image decode_jpeg(std::span<const std::byte> file, const std::string& name);
+enum class Depth { eight, own };  // 16 bits are rounded to 8, or kept
+
+using FileBytes = std::span<const std::byte>;
+// Any of the formats below, told by its first bytes.
+FileImage decode_file(FileBytes file, const std::string& name, Depth depth);
+
+FileImage decode_png(FileBytes file, const std::string& name, Depth depth);
+FileImage decode_jpeg(FileBytes file, const std::string& name);
+FileImage decode_tiff(FileBytes file, const std::string& name, Depth depth);
+FileImage decode_webp(FileBytes file, const std::string& name);
+
+void write_png(const fs::path& path, const FileImage& image, const std::map<std::string, std::string>& text);
+void write_tiff(const fs::path& path, const FileImage& image, const std::map<std::string, std::string>& text);
+
+// Whether an ICC profile is one for images of 1 (grey) or 3 (RGB) colours; those of others would mislead.
+bool profile_fits(const std::string& profile, int64_t colours);
+constexpr size_t kMaxProfile = size_t{16} << 20;  // what is larger is left out
 
 }  // namespace mdsm::image

@@ -1,19 +1,10 @@
-// Making, reading and converting images; the formats themselves are in png.cpp and jpeg.cpp.
+// Making and converting images; decode.cpp reads them.
 #include "image/image.h"
-
-#include <cstring>
 
 #include "core/error.h"
 #include "image/codecs.h"
 
 namespace mdsm::image {
-namespace {
-
-bool starts_with(std::span<const std::byte> file, std::string_view signature) {
-  return file.size() >= signature.size() && std::memcmp(file.data(), signature.data(), signature.size()) == 0;
-}
-
-}  // namespace
 
 void check_image_size(int64_t width, int64_t height, int64_t channels, const std::string& name) {
   if (width < 1 || height < 1) fail("use another file", "{}: an image of {}x{} pixels", name, width, height);
@@ -35,15 +26,6 @@ Image make_image(int64_t width, int64_t height, int64_t channels, uint8_t fill) 
   return {width, height, channels,
           std::vector<uint8_t>(static_cast<size_t>(width * height * channels), fill)};
 }
-
-Image decode_image(std::span<const std::byte> file, const std::string& name) {
-  if (file.empty()) fail("use another file", "{}: the file is empty", name);
-  if (starts_with(file, "\x89PNG\r\n\x1a\n")) return decode_png(file, name);
-  if (starts_with(file, "\xff\xd8\xff")) return decode_jpeg(file, name);
-  fail("convert it to one of them", "{}: neither PNG nor JPEG", name);
-}
-
-Image read_image(const fs::path& path) { return decode_image(read_bytes(path), path.string()); }
 
 Image to_grey(const Image& image) {
   if (image.channels == 1) return image;

@@ -1,5 +1,5 @@
-// 8-bit images for files and for people: PNG and JPEG in, PNG out, fitting (crop, resize, pad, colour) and
-// grids.
+// 8-bit images for files and for people: PNG, JPEG, TIFF and WebP in, PNG out, fitting (crop, resize, pad,
+// colour) and grids.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct Image {
 
 Image make_image(int64_t width, int64_t height, int64_t channels, uint8_t fill = 0);
 
-// PNG or JPEG, told apart by their first bytes and turned upright as their EXIF data tells; palettes become
-// RGB, 16 bits 8 (image/picture.h keeps them), transparency black. Damaged and truncated files are errors, as
-// are more than 32768 pixels a side or 1 GiB. `name` is for messages.
+// PNG, JPEG, TIFF or WebP, told apart by their first bytes and turned upright as their EXIF data tells;
+// palettes become RGB, 16 bits 8 (image/picture.h keeps them), transparency black. Damaged and truncated
+// files are errors, as are more than 32768 pixels a side or 1 GiB. `name` is for messages.
 Image decode_image(std::span<const std::byte> file, const std::string& name);
 Image read_image(const fs::path& path);
 // text: PNG tEXt chunks, keyword to value.

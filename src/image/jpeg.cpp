@@ -1,9 +1,9 @@
 // JPEG through libjpeg, whose error handler leaves by longjmp: the functions that call setjmp own nothing
-// with a destructor. Grey files stay grey, others become RGB, and all are turned upright as their
-// EXIF data tells.
+// with a destructor. Grey files stay grey, others become RGB.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
+#include <map>
 //
 #include <jerror.h>
 #include <jpeglib.h>
@@ -19,8 +19,8 @@ namespace {
 constexpr int64_t kMaxScans = 500, kFewestScans = 32, kPixelScans = int64_t{1} << 31;
 constexpr long kMaxMemory = 256L << 20;  // of libjpeg itself: a progressive file's coefficients
 
-constexpr int kExifMarker = JPEG_APP0 + 1;
-constexpr unsigned kMaxExif = 0xffff;
+constexpr int kExifMarker = JPEG_APP0 + 1, kProfileMarker = JPEG_APP0 + 2;
+constexpr unsigned kMaxMarker = 0xffff;
 
 struct JpegState {
   jpeg_error_mgr errors{};
@@ -67,12 +67,13 @@ void on_progress(j_common_ptr common) {
   longjmp(state.jump, 1);
 }
 
-bool read_header(JpegState& state, std::span<const std::byte> file) {
+bool read_header(JpegState& state, FileBytes file) {
   if (setjmp(state.jump)) return false;
   jpeg_create_decompress(&state.decoder);
   state.decoder.progress = &state.progress;
   state.decoder.mem->max_memory_to_use = kMaxMemory;
-  jpeg_save_markers(&state.decoder, kExifMarker, kMaxExif);
+  jpeg_save_markers(&state.decoder, kExifMarker, kMaxMarker);
+  jpeg_save_markers(&state.decoder, kProfileMarker, kMaxMarker);
   jpeg_mem_src(&state.decoder, reinterpret_cast<const unsigned char*>(file.data()), file.size());
   jpeg_read_header(&state.decoder, TRUE);
   state.decoder.out_color_space = state.decoder.jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
@@ -91,20 +92,42 @@ bool read_pixels(JpegState& state) {
   return true;
 }
 
-int orientation(const JpegState& state) {
-  const std::string_view start("Exif\0\0", 6);
+// What stands behind this word in the markers of this kind, in their order.
+std::vector<FileBytes> markers(const JpegState& state, int kind, std::string_view word) {
+  std::vector<FileBytes> found;
   for (auto marker = state.decoder.marker_list; marker; marker = marker->next) {
-    const std::span data(reinterpret_cast<const std::byte*>(marker->data), marker->data_length);
+    const FileBytes data(reinterpret_cast<const std::byte*>(marker->data), marker->data_length);
     const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
-    if (marker->marker == kExifMarker && text.starts_with(start))
-      return exif_orientation(data.subspan(start.size()));
+    if (marker->marker == kind && text.starts_with(word)) found.push_back(data.subspan(word.size()));
   }
-  return 1;
+  return found;
+}
+
+int orientation(const JpegState& state) {
+  const auto found = markers(state, kExifMarker, {"Exif\0\0", 6});
+  return found.empty() ? 1 : exif_orientation(found.front());
+}
+
+// A profile comes in parts, each with its number, from 1, and how many there are. One that is not whole is
+// left out.
+std::string profile(const JpegState& state) {
+  std::map<int, FileBytes> parts;
+  size_t total = 0;
+  for (const FileBytes& part : markers(state, kProfileMarker, {"ICC_PROFILE\0", 12})) {
+    if (part.size() < 2) return "";
+    parts[static_cast<int>(part[0])] = part.subspan(2);
+    total = static_cast<size_t>(part[1]);
+  }
+  std::string whole;
+  if (parts.size() != total || total == 0 || parts.begin()->first != 1) return whole;
+  for (const auto& [number, part] : parts)
+    whole.append(reinterpret_cast<const char*>(part.data()), part.size());
+  return whole;
 }
 
 }  // namespace
 
-Image decode_jpeg(std::span<const std::byte> file, const std::string& name) {
+FileImage decode_jpeg(FileBytes file, const std::string& name) {
   JpegState state;
   state.decoder.err = jpeg_std_error(&state.errors);
   state.decoder.client_data = &state;
@@ -123,9 +146,12 @@ Image decode_jpeg(std::span<const std::byte> file, const std::string& name) {
   const int64_t channels = state.decoder.out_color_space == JCS_GRAYSCALE ? 1 : 3;
   check_read_size(width, height, name);
   state.pixels.resize(static_cast<size_t>(width * height * channels));
-  const int turned = orientation(state);  // the list goes with the decoder
+  FileImage image{width, height, channels};
+  image.orientation = orientation(state);  // the list goes with the decoder
+  image.profile = profile(state);
   check(read_pixels(state));
-  return upright({width, height, channels, std::move(state.pixels)}, turned);
+  image.values = std::move(state.pixels);
+  return image;
 }
 
 }  // namespace mdsm::image

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "image/codecs.h"
 #include "image/exif.h"
+#include "image/packing.h"
 
 namespace mdsm::image {
 namespace {
@@ -18,7 +19,7 @@ struct PngState {
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::string problem;
-  std::span<const std::byte> input;
+  FileBytes input;
   size_t position = 0;
   std::vector<std::byte> output;
   std::vector<png_bytep> rows;
@@ -61,7 +62,7 @@ uint32_t big_endian(const std::byte* at) {
 
 // What of the file says anything about pixels: critical chunks and tRNS. libpng keeps the others, and
 // believes the lengths they claim.
-std::vector<std::byte> pixel_chunks(std::span<const std::byte> file, const std::string& name) {
+std::vector<std::byte> pixel_chunks(FileBytes file, const std::string& name) {
   constexpr size_t kSignature = 8, kAround = 12;  // length, type and checksum of a chunk
   std::vector<std::byte> kept(file.begin(), file.begin() + kSignature);
   for (size_t at = kSignature; file.size() - at >= kAround;) {
@@ -78,14 +79,8 @@ std::vector<std::byte> pixel_chunks(std::span<const std::byte> file, const std::
   fail("use another copy of the file", "{}: damaged PNG file: the file ends too early", name);
 }
 
-// Depth and kind of the header, which is the first chunk: 16 bits a value.
-bool is_deep_png(std::span<const std::byte> file) {
-  constexpr size_t kDepth = 24;
-  return file.size() > kDepth && file[kDepth] == std::byte{16};
-}
-
 // The content of the first chunk of this kind that is whole; empty where there is none.
-std::span<const std::byte> find_chunk(std::span<const std::byte> file, std::string_view wanted) {
+FileBytes find_chunk(FileBytes file, std::string_view wanted) {
   for (size_t at = 8; file.size() > at && file.size() - at >= 12;) {
     const size_t length = big_endian(file.data() + at);
     if (length > file.size() - at - 12) break;
@@ -125,33 +120,9 @@ bool read_pixels(PngState& state) {
   return true;
 }
 
-// Alpha is composited on black, the value that padding has; in place, as a pixel only becomes shorter.
-// Returns the channels that are left. full: the value of opaque pixels.
-template <class Value, class Wide>
-int64_t drop_alpha(std::vector<Value>& values, int64_t channels, Wide full) {
-  if (channels != 2 && channels != 4) return channels;
-  const int64_t colours = channels - 1;
-  const Value* from = values.data();
-  Value* to = values.data();
-  for (size_t i = 0, n = values.size() / static_cast<size_t>(channels); i < n; ++i, from += channels) {
-    const Wide opacity = from[colours];
-    for (int64_t c = 0; c < colours; ++c)
-      *to++ = static_cast<Value>((static_cast<Wide>(from[c]) * opacity + full / 2) / full);
-  }
-  values.resize(static_cast<size_t>(to - values.data()));
-  return colours;
-}
-
 struct ReadGuard {
   PngState& state;
   ~ReadGuard() { png_destroy_read_struct(&state.png, &state.info, nullptr); }
-};
-
-// What is written, wherever it lies.
-struct PngRows {
-  int64_t width, height, channels;
-  int bits;
-  const uint8_t* data;
 };
 
 struct WriteGuard {
@@ -159,19 +130,27 @@ struct WriteGuard {
   ~WriteGuard() { png_destroy_write_struct(&state.png, &state.info); }
 };
 
-// rows: of 8 or 16 bits a value.
-bool encode(PngState& state, const PngRows& rows, const std::vector<png_text>& text) {
+int colour_type(const FileImage& image) {
+  return (image.colours() == 3 ? PNG_COLOR_MASK_COLOR : 0) | (image.has_alpha() ? PNG_COLOR_MASK_ALPHA : 0);
+}
+
+// packed_profile: the content of an iCCP chunk, or nothing. libpng would judge it; it is passed on as it is.
+bool encode(PngState& state, const FileImage& image, const std::vector<png_text>& text,
+            const std::string& packed_profile) {
   if (setjmp(png_jmpbuf(state.png))) return false;
   png_set_write_fn(state.png, &state, write_output, nullptr);
-  png_set_IHDR(state.png, state.info, static_cast<png_uint_32>(rows.width),
-               static_cast<png_uint_32>(rows.height), rows.bits,
-               rows.channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+  png_set_IHDR(state.png, state.info, static_cast<png_uint_32>(image.width),
+               static_cast<png_uint_32>(image.height), image.bits(), colour_type(image), PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   if (!text.empty()) png_set_text(state.png, state.info, text.data(), static_cast<int>(text.size()));
   png_write_info(state.png, state.info);
-  if (rows.bits == 16) png_set_swap(state.png);
-  for (int64_t y = 0; y < rows.height; ++y)
-    png_write_row(state.png, rows.data + y * rows.width * rows.channels * rows.bits / 8);
+  if (!packed_profile.empty())
+    png_write_chunk(state.png, reinterpret_cast<png_const_bytep>("iCCP"),
+                    reinterpret_cast<png_const_bytep>(packed_profile.data()), packed_profile.size());
+  if (image.bits() == 16) png_set_swap(state.png);
+  const auto* row = static_cast<const uint8_t*>(image.data());
+  for (int64_t y = 0; y < image.height; ++y, row += image.width * image.channels * image.bits() / 8)
+    png_write_row(state.png, row);
   png_write_end(state.png, nullptr);
   return true;
 }
@@ -193,13 +172,8 @@ std::vector<png_text> text_chunks(const std::map<std::string, std::string>& text
   return chunks;
 }
 
-}  // namespace
-
-namespace {
-
 // The decoded values, still with alpha, in state.pixels.
-void decode(PngState& state, std::span<const std::byte> chunks, size_t file_bytes, bool keep_depth,
-            const std::string& name) {
+void decode(PngState& state, FileBytes chunks, size_t file_bytes, bool keep_depth, const std::string& name) {
   state.input = chunks;
   state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
   if (state.png) state.info = png_create_info_struct(state.png);
@@ -220,61 +194,60 @@ void decode(PngState& state, std::span<const std::byte> chunks, size_t file_byte
   check(read_pixels(state));
 }
 
-int orientation_of(std::span<const std::byte> file) {
-  const std::span<const std::byte> exif = find_chunk(file, "eXIf");
+int orientation_of(FileBytes file) {
+  const FileBytes exif = find_chunk(file, "eXIf");
   return exif.empty() ? 1 : exif_orientation(exif);
+}
+
+constexpr std::string_view kProfileName("ICC profile\0\0", 13);  // its end, and how it is packed
+
+// An iCCP chunk is a name, how the profile is packed, and the packed profile. One that is damaged is left
+// out.
+std::string profile_of(FileBytes file) {
+  const FileBytes chunk = find_chunk(file, "iCCP");
+  const auto end = std::ranges::find(chunk, std::byte{0});
+  if (chunk.end() - end < 3) return "";
+  return unpacked(FileBytes(end + 2, chunk.end()), kMaxProfile);
 }
 
 }  // namespace
 
-Image decode_png(std::span<const std::byte> file, const std::string& name) {
+FileImage decode_png(FileBytes file, const std::string& name, Depth depth) {
   const std::vector<std::byte> chunks = pixel_chunks(file, name);
   PngState state;
   const ReadGuard guard{state};
-  decode(state, chunks, file.size(), false, name);
-  const int64_t channels = drop_alpha(state.pixels, state.channels, 255);
-  return upright({state.width, state.height, channels, std::move(state.pixels)}, orientation_of(file));
+  decode(state, chunks, file.size(), depth == Depth::own, name);
+  FileImage image{state.width, state.height, state.channels};
+  image.orientation = orientation_of(file);
+  image.profile = profile_of(file);
+  if (state.deep) {
+    std::vector<uint16_t> values(state.pixels.size() / 2);
+    std::memcpy(values.data(), state.pixels.data(), state.pixels.size());
+    image.values = std::move(values);
+  } else {
+    image.values = std::move(state.pixels);
+  }
+  return image;
 }
 
-std::optional<DeepImage> decode_deep_png(std::span<const std::byte> file, const std::string& name) {
-  if (!is_deep_png(file)) return std::nullopt;
-  const std::vector<std::byte> chunks = pixel_chunks(file, name);
-  PngState state;
-  const ReadGuard guard{state};
-  decode(state, chunks, file.size(), true, name);
-  std::vector<uint16_t> values(state.pixels.size() / 2);
-  std::memcpy(values.data(), state.pixels.data(), state.pixels.size());
-  const int64_t channels = drop_alpha(values, state.channels, uint64_t{65535});
-  return DeepImage{state.width, state.height, channels, orientation_of(file), std::move(values)};
-}
-
-namespace {
-
-void write_rows(const fs::path& path, const PngRows& rows, const std::map<std::string, std::string>& text) {
-  check_image_size(rows.width, rows.height, rows.channels * rows.bits / 8, path.string());
+void write_png(const fs::path& path, const FileImage& image, const std::map<std::string, std::string>& text) {
+  check_image_size(image.width, image.height, image.channels * image.bits() / 8, path.string());
   const auto chunks = text_chunks(text);
+  std::string profile;
+  if (profile_fits(image.profile, image.colours()))
+    profile = std::string(kProfileName) + packed(image.profile);
   PngState state;
   const WriteGuard guard{state};
   state.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
   if (state.png) state.info = png_create_info_struct(state.png);
   if (!state.info) throw std::bad_alloc();
-  if (!encode(state, rows, chunks))
+  if (!encode(state, image, chunks, profile))
     fail("free some memory", "{}: cannot be encoded as PNG: {}", path.string(), state.problem);
   write_file(path, state.output);
 }
 
-}  // namespace
-
 void write_png(const fs::path& path, const Image& image, const std::map<std::string, std::string>& text) {
-  write_rows(path, {image.width, image.height, image.channels, 8, image.pixels.data()}, text);
-}
-
-void write_deep_png(const fs::path& path, const DeepImage& image,
-                    const std::map<std::string, std::string>& text) {
-  write_rows(
-      path,
-      {image.width, image.height, image.channels, 16, reinterpret_cast<const uint8_t*>(image.values.data())},
-      text);
+  write_png(path, FileImage{image.width, image.height, image.channels, image.pixels}, text);
 }
 
 }  // namespace mdsm::image

@@ -50,6 +50,39 @@ class AnySize(unittest.TestCase):
         self.assertRegex(done.stderr, pattern)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
+    def test_a_network_of_one_size_blends_tiles(self):
+        """The middle of a picture that is one tile three times over, and every command on a picture of its own size."""
+        said = run("denoise", "a/wide.png", "--model", self.fixed, "--tile", 16, "--out", "blended")
+        self.assertNotRegex(said, "resized|padded|cropped")
+        given, found = pixels("a/wide.png").astype(int), pixels("blended/wide.png").astype(int)
+        self.assertEqual(given.shape, found.shape)
+        self.assertLess(np.abs(found - given).mean(), 30)
+        # By hand: the denoised tiles, weighed by ramps.
+        starts = {37: [0, 7, 14, 21], 50: [0, 6, 13, 20, 27, 34]}
+        ramp = np.minimum(np.arange(16) + 1, 16 - np.arange(16)).astype(float)
+        weights = {size: np.zeros((len(at), size)) for size, at in starts.items()}
+        for size, at in starts.items():
+            for row, start in zip(weights[size], at):
+                row[start:start + 16] = ramp
+            weights[size] /= weights[size].sum(0)
+        tiles = np.stack([given[y:y + 16, x:x + 16].transpose(2, 0, 1) for y in starts[37] for x in starts[50]]).astype(np.float32) / np.float32(255)
+        np.save("tiles.npy", tiles)
+        run("energy", "--model", self.fixed, "--data", "tiles.npy", "--gradient", "tile-gradient.npy", "--out", "tile-energy.npy")
+        sigma0 = json.loads(run("describe", "--model", self.fixed, "--json"))["spec"]["sigma0"]
+        clean, wanted = tiles - sigma0**2 * np.load("tile-gradient.npy"), np.zeros((3, 37, 50))
+        for k, (y, x) in enumerate((y, x) for y in range(4) for x in range(6)):
+            top, left = starts[37][y], starts[50][x]
+            share = np.outer(weights[37][y, top:top + 16], weights[50][x, left:left + 16])
+            wanted[:, top:top + 16, left:left + 16] += share * clean[k]
+        wanted = np.clip(wanted, 0, 1).transpose(1, 2, 0) * 255
+        self.assertLess(np.abs(found - wanted).max(), 0.6)
+        run("inpaint", "a/wide.png", "--model", self.fixed, "--tile", 16, "--box", "20,10,8,9", "-n", 1, "--steps", 4, "--out", "blended-box")
+        filled = pixels("blended-box/wide-1.png").astype(int)
+        filled[10:19, 20:28] = given[10:19, 20:28]
+        self.assertTrue(np.array_equal(filled, given))
+        run("restore", "a/wide.png", "--model", self.fixed, "--tile", 16, "--task", "superres", "--steps", 4, "--out", "blended-large")
+        self.assertEqual(pixels("blended-large/wide-1.png").shape, (74, 100, 3))
+
     def test_a_picture_is_denoised_as_it_is(self):
         said = run("denoise", "a/wide.png", "--model", self.unet, "--out", "clean")
         self.assertNotRegex(said, "resized|padded|cropped")
@@ -123,7 +156,8 @@ class AnySize(unittest.TestCase):
         said = run("denoise", "a/wide.png", "--model", self.fixed, "--out", "shrunk")
         self.assertIn("50x37, resized to 16x16", said)
         self.refused("res6 takes images of 16x16", "sample", "--model", self.fixed, "--size", "48x40", "--out", "q")
-        self.refused("--tile is for models of --net unet", "denoise", "a", "--model", self.fixed, "--tile", 64, "--out", "q")
+        self.refused("--tile is for models of --net unet", "energy", "--data", "train.npy", "--model", self.fixed, "--tile", 16)
+        self.refused("--tile 64.*use --tile 16", "denoise", "a", "--model", self.fixed, "--tile", 64, "--out", "q")
         done = call("energy", "--model", self.fixed, "--data", "a")
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(done.stderr, "3x37x50.*do not fit a model for 3x16x16")

@@ -77,9 +77,14 @@ class Score(unittest.TestCase):
         for row in found["images"]:
             self.assertEqual(row["verdict"], "outlier" if row["score"] > found["threshold"] else "good")
             self.assertEqual(row["verdict"], "outlier" if row["p"] <= RATE else "good")
-        self.images("pale", 50, 0.01, 3)
-        found = json.loads(self.score("--data", self.at("pale.npy"), "--format", "json", code=OUTLIERS).stdout)
-        self.assertGreater(found["outliers"], 45)
+
+    def test_pale_images(self):
+        """The fainter, the more are found. Bounds: three standard errors below the rates of 200 other images each, which were 0.805, 0.945
+        and 1 (docs/score.md has more of them)."""
+        for contrast, least in ((0.04, 0.68), (0.03, 0.87), (0.01, 0.97)):
+            self.images("pale", 100, contrast, 3)
+            found = json.loads(self.score("--data", self.at("pale.npy"), "--format", "json", code=OUTLIERS).stdout)
+            self.assertGreaterEqual(found["outliers"], 100 * least, contrast)
 
     def test_files_folders_lists_and_formats(self):
         self.pictures("mixed", 4, 0.2, 4)

@@ -176,13 +176,13 @@ TEST(Fitting, PlanesArePlacedInThePicture) {
 
 // A picture of 16 bits comes back with every value it had.
 TEST(Fitting, SixteenBitsStay) {
-  image::Picture image{{1, 1, 16, 16}, {}, 16};
+  image::Picture image{{1, 1, 16, 16}, {}, {16}};
   std::vector<float> values;
   for (int i = 0; i < 256; ++i) values.push_back(static_cast<float>(i * 257) / 65535.0f);
   image.values = values;
   const Fitting fitting(image.shape, kNetwork, {}, "cat.png");
   const image::Picture back = fitting.put_back(fitting.fit(image), image);
-  EXPECT_EQ(back.bits, 16);
+  EXPECT_EQ(back.kept.bits, 16);
   EXPECT_EQ(std::get<std::vector<float>>(back.values), values);
 }
 

@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 import bad_files  # noqa: E402
 import formats  # noqa: E402
+import tiff_tools  # noqa: E402
 
 MDSM = os.path.abspath(sys.argv[1])
 
@@ -65,6 +66,12 @@ def images():
     put("image", "colour.png", formats.png(3, 3, 3))
     put("image", "grey.jpg", bad_files.JPEG)
     put("picture", "deep.png", formats.deep_png([[0, 257], [65535, 4711]]))
+    put("webp", "still.webp", bad_files.WEBP)
+    put("webp", "lossy.webp", bad_files.LOSSY_WEBP)
+    for name, more in (("plain", {}), ("tiles", {"tile": 16}), ("packed", {"packed": True}), ("separate", {"separate": True, "order": ">"}),
+                       ("profile", {"profile": bytes(132), "orientation": 6})):
+        put("tiff", name + ".tiff", tiff_tools.write_tiff([i * 5 % 256 for i in range(60)], 5, 4, 3, **more))
+    put("tiff", "deep.tiff", tiff_tools.write_tiff([i * 999 for i in range(24)], 4, 3, 2, 16, extra=2))
     put("idx", "plain", formats.idx((2, 4, 4), bytes(range(32))))
     put("idx", "packed.gz", formats.idx_gz((2, 4, 4), bytes(range(32))))
     record = b"\3" + bytes(3072)

@@ -8,7 +8,7 @@ import sys
 
 ROOT, REGRESSION = sys.argv[1:3]
 READS = re.compile(r"\b(read_bytes|read_text|open_file|gzopen|archive_read_\w+|fopen|Mat_Open|read_npy|parse_npy|SafetensorsFile|read_image|"
-                   r"decode_image|decode_png|decode_jpeg|parse_json|parse_strict_json|parse_toml|read_archive|read_zip|getline|mmap|"
+                   r"decode_image|decode_picture|decode_file|decode_png|decode_jpeg|decode_tiff|decode_webp|TIFFClientOpenExt|WebPGetFeatures|uncompress|parse_json|parse_strict_json|parse_toml|read_archive|read_zip|getline|mmap|"
                    r"PickleDocument|for_each_entry|first_entries|read_cifar_pickle|load_detector|parse_npy_array|read_state_dict|load_model|load_classifier)\(|\bifstream\b")
 # Declared elsewhere and only called here: the sources of commands, which hand paths on.
 CALLERS = ("src/app/", "src/cli/", "src/engine/", "src/api/", "src/bench/")

@@ -127,6 +127,8 @@ const std::map<std::string, Target>& targets() {
   static const std::map<std::string, Target> all = {
       {"image", [](Bytes bytes) { image::decode_image(bytes, "input"); }},
       {"picture", [](Bytes bytes) { image::decode_picture(bytes, "input"); }},
+      {"tiff", [](Bytes bytes) { image::decode_picture(bytes, "input.tiff"); }},
+      {"webp", [](Bytes bytes) { image::decode_picture(bytes, "input.webp"); }},
       {"npy", [](Bytes bytes) { io::read_npy(as_file(bytes, "input.npy")); }},
       {"npy_in_memory", [](Bytes bytes) { io::parse_npy(bytes, "input"); }},
       {"npy_images", [](Bytes bytes) { read_data(as_file(bytes, "images.npy"), "npy"); }},

@@ -58,13 +58,13 @@ TEST(Exif, EveryOrientationTurnsUpright) {
 // 16 bits: written, read, and written again without a change.
 TEST(Picture, SixteenBitsStaySixteen) {
   const TemporaryFolder folder;
-  Picture picture{{1, 3, 4, 5}, {}, 16};
+  Picture picture{{1, 3, 4, 5}, {}, {16}};
   std::vector<float> values;
   for (int i = 0; i < 60; ++i) values.push_back(static_cast<float>(i * 1093 % 65536) / 65535.0f);
   picture.values = values;
   write_picture(folder / "a.png", picture);
   const Picture again = read_picture(folder / "a.png");
-  EXPECT_EQ(again.bits, 16);
+  EXPECT_EQ(again.kept.bits, 16);
   EXPECT_EQ(again.shape, picture.shape);
   EXPECT_EQ(std::get<std::vector<float>>(again.values), values);
   write_picture(folder / "b.png", again);
@@ -74,7 +74,7 @@ TEST(Picture, SixteenBitsStaySixteen) {
   EXPECT_EQ(small.pixels[0], to_byte(values[0]));
   EXPECT_NEAR(small.pixels[3], values[1] * 255, 0.51);
   Picture bytes = to_picture(make_image(3, 2, 1, 77));
-  EXPECT_EQ(bytes.bits, 8);
+  EXPECT_EQ(bytes.kept.bits, 8);
   write_picture(folder / "c.png", bytes);
   EXPECT_EQ(std::get<std::vector<uint8_t>>(read_picture(folder / "c.png").values),
             std::vector<uint8_t>(6, 77));

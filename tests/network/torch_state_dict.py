@@ -8,11 +8,9 @@ Usage: torch_state_dict.py PATH_OF_MDSM. Exit code 77 when torch is missing.
 import glob
 import json
 import os
-import struct
 import subprocess
 import sys
 import tempfile
-import zlib
 
 try:
     import numpy as np
@@ -206,19 +204,7 @@ def check_denoiser(folder, head):
 
 
 def read_deep_png(path):
-    with open(path, "rb") as file:
-        content = file.read()
-    at, data = 8, b""
-    while at < len(content):
-        length, kind = struct.unpack_from(">I4s", content, at)
-        body = content[at + 8:at + 8 + length]
-        if kind == b"IHDR":
-            width, height, depth, colour = struct.unpack_from(">IIBB", body)
-        data += body if kind == b"IDAT" else b""
-        at += 12 + length
-    assert (depth, colour) == (16, 0)
-    rows = png_tools.unfiltered(zlib.decompress(data), height, 2 * width, 2)
-    return np.frombuffer(b"".join(rows), ">u2").reshape(height, width).astype(np.uint16)
+    return np.array(png_tools.read_deep_png(path), np.uint16)
 
 
 def main():

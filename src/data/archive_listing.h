@@ -1,0 +1,31 @@
+// What is in an archive of images, by names alone. Internal to src/data.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "data/source.h"
+
+namespace mdsm::data {
+
+struct ArchiveListing {
+  std::vector<fs::path> images;
+  std::vector<std::string> others;
+  std::set<std::string> classes;  // keys that have a .cls file
+  bool has_labels = false;        // in dataset.json
+};
+
+// parts: becomes true where archives have folders train or test; the listings are then those of the request's
+// part. Fails where an archive has no images; files that are none are named.
+std::vector<ArchiveListing> list_archives(const std::vector<fs::path>& archives, const SourceRequest& request,
+                                          bool& parts);
+
+// Without the "./" that tar writes, and never absolute.
+fs::path cleaned(const std::string& entry);
+bool is_hidden(const fs::path& file);
+bool is_labels_file(const fs::path& file);
+// WebDataset's: everything up to the first dot of the file's own name.
+std::string key_of(const fs::path& file);
+
+}  // namespace mdsm::data

@@ -98,6 +98,7 @@ class OnnxWriter {
     const Name y = node("Sub", {x, net_.scalar(0.5)}, "y");
     measure(y);
     const Name f = cut_back(layers_.walk(filled_up(y, "y.filled")), "f");
+    if (spec_.head == Head::residual_denoiser) return f;
     const Name difference = node("Sub", {y, f}, "y-f");
     if (!has_energy(spec_.head)) return difference;
     const bool noise = spec_.head == Head::predicted_noise, inner = spec_.head == Head::inner_product;

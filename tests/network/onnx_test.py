@@ -31,7 +31,7 @@ NETWORKS = [
     ("unet", 8, 1, 16, ("--head", "predicted-noise", "--levels", "4", "--denoiser-steps", "1")),
     ("unet", 4, 3, 16, ("--head", "squared-residual", "--levels", "1")),
 ]
-DENOISER = ("unet", 8, 1, 16, ("--head", "denoiser", "--levels", "3"))
+DENOISERS = {head: ("unet", 8, 1, 16, ("--head", head, "--levels", "3")) for head in ("denoiser", "residual-denoiser")}
 
 
 def skip(why):
@@ -208,7 +208,8 @@ def main():
             comparison.add_energy(name, model, 0.2, [3, channels, size, size])
             if network == "unet":
                 comparison.add_energy(name, model, 0.2, [1, channels, 19, 9])
-        comparison.add_denoiser("denoiser", random_model(folder, "denoiser", *DENOISER), 18, 23)
+        for head, made in DENOISERS.items():
+            comparison.add_denoiser(head, random_model(folder, head, *made), 18, 23)
         half = call("export", "cifar10", os.path.join(folder, "half.onnx"), "--half")
         assert half.returncode == 2 and "--half" in half.stderr, half.stderr
         runtime()

@@ -1,6 +1,7 @@
 #include "engine/blended_energy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace mdsm::engine {
@@ -42,7 +43,8 @@ std::vector<BlendedSpan> blended_spans(int64_t size, int64_t tile) {
   const int64_t step = std::max<int64_t>(1, tile / 2), gaps = (size - tile + step - 1) / step;
   std::vector<BlendedSpan> spans;
   std::vector<double> sums(static_cast<size_t>(size));
-  const auto ramp = [&](size_t i) { return static_cast<double>(std::min(i + 1, length - i)); };
+  // Squared, as networks are at their worst at the edges of their images.
+  const auto ramp = [&](size_t i) { return std::pow(static_cast<double>(std::min(i + 1, length - i)), 2); };
   for (int64_t k = 0; k <= gaps; ++k) {
     spans.push_back({k * (size - tile) / gaps, {}});
     for (size_t i = 0; i < length; ++i) sums[static_cast<size_t>(spans.back().start) + i] += ramp(i);

@@ -44,7 +44,7 @@ ROWS = [
     ("no latest run", TRAIN + " --resume latest --outdir {out}/none", 1, "--resume latest: no run in"),
     ("shift below 0", TRAIN + " --shift -1", 2, "--shift: '-1'"),
     ("zoom of everything", TRAIN + " --zoom 1", 2, "--zoom: '1'"),
-    ("ONNX in half precision", "export {good}/model.safetensors {made}/half.onnx --half", 2, "--half writes a model file"),
+    ("ONNX in half precision", "export {good}/model.safetensors {out}/half.onnx --half", 2, "--half writes a model file"),
     ("rotation beyond half a turn", TRAIN + " --rotate 200", 2, "--rotate: '200'"),
     ("brightness above 1", TRAIN + " --brightness 2", 2, "--brightness: '2'"),
     ("a stream of no folder", "data stream:{good}/images.npy", 1, "images.npy: no folder"),

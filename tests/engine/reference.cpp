@@ -344,8 +344,7 @@ Map Reference::denoiser_gradient(const Tape& tape) const {
   Map g = cut(tape.x.front());
   const Map f = cut(tape.x.back());
   const bool noise = network::is_noise(graph_.head);
-  for (size_t k = 0; k < g.v.size(); ++k)
-    g.v[k] = (noise ? f.v[k] : g.v[k] - f.v[k]) / (sigma0_ * sigma0_);
+  for (size_t k = 0; k < g.v.size(); ++k) g.v[k] = (noise ? f.v[k] : g.v[k] - f.v[k]) / (sigma0_ * sigma0_);
   return g;
 }
 

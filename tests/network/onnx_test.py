@@ -167,7 +167,7 @@ class Comparison:
         self.add(name, model, shape, images, read_npy(energy), denoised)
 
     def add_denoiser(self, name, model, height, width):
-        draw, picture, out = random.Random(name), os.path.join(self.folder, "deep.png"), os.path.join(self.folder, "denoised")
+        draw, picture, out = random.Random(name), os.path.join(self.folder, "deep.png"), os.path.join(self.folder, name + "-denoised")
         rows = [[draw.randrange(65536) for _ in range(width)] for _ in range(height)]
         with open(picture, "wb") as file:
             file.write(formats.deep_png(rows))

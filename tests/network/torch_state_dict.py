@@ -199,8 +199,8 @@ def check_denoiser(folder, head):
     except RuntimeError:
         pass
     # Where nothing is to do every value stays: all but a box is known.
-    run("inpaint", picture, "--model", model, "--box", "3,4,5,6", "--out", os.path.join(folder, "filled"), "-n", 1)
-    found = read_deep_png(glob.glob(os.path.join(folder, "filled/deep*.png"))[0])
+    run("inpaint", picture, "--model", model, "--box", "3,4,5,6", "--out", os.path.join(folder, head + "-filled"), "-n", 1)
+    found = read_deep_png(glob.glob(os.path.join(folder, head + "-filled/deep*.png"))[0])
     found[4:10, 3:8] = values[4:10, 3:8]
     assert np.array_equal(found, values)
 

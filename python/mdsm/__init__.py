@@ -14,9 +14,11 @@ line by keyword, with _ in place of -. Errors are ValueError (what was asked mak
 done), with what to do about it.
 """
 
+from os import fspath as _path
 from typing import Any, List
 
 from . import _core
+from ._arrays import Images as _Images, to_numpy as _to_numpy
 from ._core import thread_count
 from ._core import set_thread_count as set_threads
 from ._energy import Energy, Model, Samples, energy, load
@@ -37,17 +39,11 @@ def models() -> List[str]:
 
 def read_picture(path: Any) -> Any:
     """A PNG or JPEG file as float32 C,H,W in [0,1]."""
-    import os
-
-    return _core.read_picture(os.fspath(path))[0]
+    return _core.read_picture(_path(path))[0]
 
 
 def write_png(path: Any, image: Any) -> None:
     """Writes one image, H,W, C,H,W or H,W,C with 1 or 3 channels."""
-    import os
-
-    from ._arrays import Images, to_numpy
-
-    given = to_numpy(image, "image")
+    given = _to_numpy(image, "image")
     channels = 3 if given.ndim == 3 and 3 in (given.shape[0], given.shape[2]) else 1
-    _core.write_png(os.fspath(path), Images(given, channels, "image").values)
+    _core.write_png(_path(path), _Images(given, channels, "image").values)

@@ -165,9 +165,11 @@ Samples Model::sample(std::span<const uint64_t> seeds, const DrawOptions& option
 }
 
 Denoised Model::denoise(ConstTensorView images, const OnProgress& progress) {
+  struct Told {  // while it lives
+    Parts& parts;
+    ~Told() { parts.progress = nullptr; }
+  } const told{*parts_};
   parts_->progress = &progress;
-  const auto forget = [this](void*) { parts_->progress = nullptr; };
-  const std::unique_ptr<void, decltype(forget)> told(this, forget);
   restore::Denoised found = restore::denoise(*this, images);
   clamp_images(found.x);
   return {std::move(found.x), std::move(found.sigma), std::move(found.energy)};

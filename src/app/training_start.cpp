@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "network/widen.h"
 
 namespace mdsm::app {
 namespace {
@@ -19,8 +20,11 @@ constexpr Named kNetwork[] = {
     {"net", "network"}, {"width", "width"},   {"head", "head"},     {"sigma0", "sigma0"},
     {"bowl", "bowl"},   {"levels", "levels"}, {"blocks", "blocks"}, {"activation", "activation"}};
 
-// The heads of a U-Net have no weights, so a run may start from a model with another one.
-constexpr std::string_view kHead = "head";
+// The heads of a U-Net have no weights, so a run may start from a model with another one, and its channels
+// can be copied for a wider one.
+bool may_differ(std::string_view key, const network::Spec& model, const json& asked, const json& has) {
+  return model.any_size() && (key == "head" || (key == "width" && asked > has));
+}
 
 std::string text_of(const json& value) {
   return value.is_string() ? value.get<std::string>() : json_text(value);
@@ -34,7 +38,7 @@ void take_network(OptionSet& options, const network::Spec& model, const std::str
     if (!has.contains(key)) continue;  // unet's own
     if (!options.given(option))
       options.set_default(option, text_of(has.at(key)));
-    else if (asked.at(option) != has.at(key) && !(key == kHead && model.any_size()))
+    else if (asked.at(option) != has.at(key) && !may_differ(key, model, asked.at(option), has.at(key)))
       fail_usage(fmt::format("leave --{} out, or train without --init", option),
                  "--{} cannot change with --init: {} has {}, asked for {}", option, from,
                  text_of(has.at(key)), text_of(asked.at(option)));
@@ -53,6 +57,8 @@ network::Parameters starting_weights(const TrainingOptions& options, const netwo
     fail_usage("fit them with --crop, --resize or --pad",
                "{} is for images of {}x{} pixels, the data has {}x{}", options.init, has.w, has.h, data.w,
                data.h);
+  if (spec.width != from.spec().width)
+    return network::widened(from, spec, static_cast<uint64_t>(options.train.seed));
   network::Parameters weights(spec);
   std::ranges::copy(from.values(), weights.values().begin());  // no parameter depends on the size
   return weights;

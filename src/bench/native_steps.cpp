@@ -36,7 +36,7 @@ double NativeSteps::train(int64_t repeat) {
     train::add_training_noise(problem_.clean, problem_.sigma, numbers_.seed, step_, noisy_);
     engine_->zero_gradient();
     engine_->objective_gradient(problem_.clean, noisy_, problem_.weight, residual_, energy_);
-    engine::AdamStep adam;
+    engine::OptimiserStep adam;
     adam.step = ++step_;
     adam.lr = numbers_.lr;
     adam.ema = numbers_.ema;
@@ -63,7 +63,7 @@ double NativeSteps::likelihood(int64_t repeat) {
     engine_->zero_gradient();
     likelihood_.gradient(run, step_, problem_.clean, false, result);
     if (!std::isfinite(result.loss)) fail("this is a bug in the engine", "the loss is {}", result.loss);
-    engine::AdamStep adam;
+    engine::OptimiserStep adam;
     adam.step = ++step_;
     adam.lr = numbers_.lr;
     adam.ema = numbers_.ema;

@@ -66,7 +66,7 @@ class BowlEnergy : public TrainableEnergy, public GradientProgress {
   void set_window_impl(const Window& window) override { network_->set_window(window); }
   void zero_gradient_impl() override { network_->zero_gradient(); }
   double gradient_norm_impl() override { return network_->gradient_norm(); }
-  void optimiser_step_impl(const AdamStep& step) override { network_->optimiser_step(step); }
+  void optimiser_step_impl(const OptimiserStep& step) override { network_->optimiser_step(step); }
   void read_impl(StateVector which, std::span<float> out) const override { network_->read(which, out); }
   void write_impl(StateVector which, std::span<const float> values) override {
     network_->write(which, values);

@@ -181,7 +181,7 @@ double CheckEngine::gradient_norm_impl() {
 // Both take the step from the tested engine's gradient, which compares the optimisers alone, and the
 // reference goes on from the tested engine's result: Adam divides small gradients by their own size, so
 // rounding would drive the two apart step by step.
-void CheckEngine::optimiser_step_impl(const AdamStep& step) {
+void CheckEngine::optimiser_step_impl(const OptimiserStep& step) {
   reference_->write(StateVector::gradient, read_state(*tested_, StateVector::gradient));
   tested_->optimiser_step(step);
   reference_->optimiser_step(step);

@@ -50,7 +50,7 @@ class CheckEngine : public TrainableEnergy {
   void set_window_impl(const Window& window) override;
   void zero_gradient_impl() override;
   double gradient_norm_impl() override;
-  void optimiser_step_impl(const AdamStep& step) override;
+  void optimiser_step_impl(const OptimiserStep& step) override;
   void read_impl(StateVector which, std::span<float> out) const override;
   void write_impl(StateVector which, std::span<const float> values) override;
 

@@ -1,10 +1,19 @@
 #include "engine/trainable_energy.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 
 namespace mdsm::engine {
+
+bool is_muon_matrix(const network::ParameterInfo& info) {
+  return info.shape.size() == 4 && std::min(info.shape[0], info.shape[1]) >= 4;
+}
+
+double muon_scale(int64_t rows, int64_t columns) {
+  return 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns)));
+}
 
 TrainableEnergy::TrainableEnergy(const network::Spec& spec)
     : EnergyModel(spec.input(1), spec.sigma0), spec_(spec) {

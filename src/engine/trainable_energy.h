@@ -1,5 +1,5 @@
-// What can be trained: an energy that is a network, with the gradients of objectives by its parameters, Adam,
-// and its state as flat vectors. Trainer, checkpoints and sums over processes know this header.
+// What can be trained: an energy that is a network, with the gradients of objectives by its parameters, an
+// optimiser, and its state as flat vectors. Trainer, checkpoints and sums over processes know this header.
 // Implementations: native (CPU, oneDNN and own kernels), torch (LibTorch, a module loaded when asked for),
 // check (runs two and compares). registry/registry.h makes them by name and says how much memory they need.
 #pragma once
@@ -7,19 +7,39 @@
 #include <span>
 #include <string>
 
+#include "core/enum_names.h"
 #include "engine/energy_model.h"
 #include "network/parameters.h"
 
 namespace mdsm::engine {
 
-// One update of Adam and of the moving average, with the step's own numbers already worked out by the caller.
-struct AdamStep {
+// What turns a gradient into an update. muon: weights of convolutions between maps move by their momentum
+// made orthogonal (native/muon.h), all others by Adam.
+enum class Optimiser { adam, muon };
+constexpr auto enum_names(Optimiser) {
+  return names_of<Optimiser>({{Optimiser::adam, "adam"}, {Optimiser::muon, "muon"}});
+}
+
+// One update of the weights and of their moving average, with the step's own numbers already worked out by
+// the caller.
+struct OptimiserStep {
   int64_t step = 1;  // 1 for the first update; used for bias correction
   double lr = 1e-3;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double gradient_scale = 1;  // clipping: the gradient is multiplied by it first
   double ema = 0.999;         // decay of the moving average of the weights
+  Optimiser optimiser = Optimiser::adam;
 };
+
+// Whether muon takes these weights as a matrix (out, in k k): convolutions between maps, not from or to an
+// image, whose few channels leave nothing to make orthogonal; no biases.
+bool is_muon_matrix(const network::ParameterInfo& info);
+// Of an orthogonal update, so that its values have 0.2 times the rate as their mean size, about what Adam's
+// have (Liu and others, 2025): one learning rate is for both.
+double muon_scale(int64_t rows, int64_t columns);
+// The polynomial a x + b x³ + c x⁵ that Newton and Schulz's iteration applies to every singular value.
+constexpr double kNewtonSchulz[3] = {3.4445, -4.7750, 2.0315};
+constexpr int kNewtonSchulzRounds = 5;
 
 // Flat vectors of parameter_count() values that an engine holds on its device.
 enum class StateVector { weights, ema, adam_m, adam_v, gradient };
@@ -65,7 +85,7 @@ class TrainableEnergy : public EnergyModel {
 
   void zero_gradient() { zero_gradient_impl(); }
   double gradient_norm() { return gradient_norm_impl(); }  // NaN or infinity when a value is
-  void optimiser_step(const AdamStep& step) { optimiser_step_impl(step); }
+  void optimiser_step(const OptimiserStep& step) { optimiser_step_impl(step); }
 
   // Copies between the engine's device and flat host memory in parameter_layout() order. The optimiser's
   // vectors and the average start as: adam_m = adam_v = gradient = 0, ema = weights.
@@ -86,7 +106,7 @@ class TrainableEnergy : public EnergyModel {
   virtual void set_window_impl(const Window& window) = 0;
   virtual void zero_gradient_impl() = 0;
   virtual double gradient_norm_impl() = 0;
-  virtual void optimiser_step_impl(const AdamStep& step) = 0;
+  virtual void optimiser_step_impl(const OptimiserStep& step) = 0;
   virtual void read_impl(StateVector which, std::span<float> out) const = 0;
   virtual void write_impl(StateVector which, std::span<const float> values) = 0;
 

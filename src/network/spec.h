@@ -82,6 +82,7 @@ struct ParameterInfo {
   int64_t count = 0;
   int64_t fan_in = 0;  // of the layer the parameter belongs to, for initialisation
   bool zero = false;   // starts at zero
+  bool operator==(const ParameterInfo&) const = default;
 };
 
 // Names of the blocks of the paper's networks, in order; "rbc" ones keep the size, the others halve it.

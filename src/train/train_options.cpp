@@ -49,8 +49,10 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
   set.add("clip", o.clip, "largest norm of the whole gradient; 0 = no limit").range(0);
   set.add("ema", o.ema, "decay of the moving average of the weights; below it at first: (1+t)/(10+t)")
       .range(0, 1);
-  set.add("beta1", o.beta1, "Adam's decay of the mean").range(0, 0.999999);
-  set.add("beta2", o.beta2, "Adam's decay of the square").range(0, 0.999999);
+  set.add("optimizer", o.optimiser,
+          "adam; muon: weights of convolutions move by their momentum made orthogonal");
+  set.add("beta1", o.beta1, "decay of the gradient's mean").range(0, 0.999999);
+  set.add("beta2", o.beta2, "Adam's decay of the gradient's square").range(0, 0.999999);
   set.add("seed", o.seed, "start of every random stream").range(0, 9e15);
 
   set.group("Saving");

@@ -8,6 +8,7 @@
 #include "core/options.h"
 #include "core/tensor.h"
 #include "data/augment.h"
+#include "engine/trainable_energy.h"
 #include "network/spec.h"
 #include "train/presets.h"
 #include "train/schedule.h"
@@ -33,6 +34,7 @@ struct TrainOptions {
   bool overlap = true;         // and send what is finished of them while the rest is computed
   int64_t micro_batch = 0;     // images in memory at a time; 0 = a whole shard
   double clip = 0;             // largest gradient norm; 0 = no clipping
+  engine::Optimiser optimiser = engine::Optimiser::adam;
   double ema = 0.999, beta1 = 0.9, beta2 = 0.95;
   int64_t seed = 0;
   data::AugmentOptions augment;  // but for flip, which is one of the data options

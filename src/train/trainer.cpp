@@ -44,16 +44,17 @@ StepResult Trainer::take_step(bool with_energy_of_data) {
   result.grad_norm = run_.engine.gradient_norm();
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) return result;
 
-  engine::AdamStep adam;
-  adam.step = step_ + 1;
-  adam.lr = result.lr;
-  adam.beta1 = options.beta1;
-  adam.beta2 = options.beta2;
-  adam.epsilon = objective_.adam_epsilon(options);
-  adam.ema = ema_decay(options.ema, step_);
+  engine::OptimiserStep update;
+  update.step = step_ + 1;
+  update.optimiser = options.optimiser;
+  update.lr = result.lr;
+  update.beta1 = options.beta1;
+  update.beta2 = options.beta2;
+  update.epsilon = objective_.adam_epsilon(options);
+  update.ema = ema_decay(options.ema, step_);
   if (options.clip > 0 && result.grad_norm > options.clip)
-    adam.gradient_scale = options.clip / result.grad_norm;
-  run_.engine.optimiser_step(adam);
+    update.gradient_scale = options.clip / result.grad_norm;
+  run_.engine.optimiser_step(update);
   objective_.applied();
   ++step_;
   result.applied = true;

@@ -120,11 +120,13 @@ class Init(unittest.TestCase):
                              *more)
 
     def test_another_network_is_refused(self):
-        asked = [("net", "res6", "unet"), ("width", 8, 4), ("levels", 3, 2), ("blocks", 2, 1), ("activation", "silu", "elu"),
+        asked = [("net", "res6", "unet"), ("levels", 3, 2), ("blocks", 2, 1), ("activation", "silu", "elu"),
                  ("sigma0", 0.2, 0.1)]
         for name, value, has in asked:
             self.refused(2, f"--{name} cannot change with --init: {self.unet} has {has}, asked for {value};.*--{name}",
                          "--data", "small.npy", "--init", self.unet, f"--{name}", value, *STILL)
+        self.refused(2, "--width cannot change with --init: .* has 4, asked for 8", "--data", "small.npy", "--init", self.res6,
+                     "--width", 8, *STILL)
         self.refused(2, "--bowl cannot change with --init: .* has 1.0, asked for 0.0", "--data", "small.npy", "--init", self.res6,
                      "--bowl", 0, *STILL)
         self.refused(2, "--head cannot change with --init: .* has quadratic, asked for linear", "--data", "small.npy", "--init",
@@ -137,6 +139,15 @@ class Init(unittest.TestCase):
         self.assertEqual(json.loads(run("describe", "--model", made, "--json"))["spec"]["head"], "denoiser")
         back = self.start("energy", "--data", "small.npy", "--init", made, "--head", "squared-residual", *STILL)
         self.same(back + "/weights.safetensors", made + "/ema.safetensors")
+
+    def test_a_wider_unet_starts_as_the_same_function(self):
+        made = self.start("wider", "--data", "small.npy", "--init", self.unet, "--width", 12, *STILL)
+        self.assertEqual(json.loads(run("describe", "--model", made, "--json"))["spec"]["width"], 12)
+        narrow, wide = (json.loads(run("energy", "--model", model, "--data", "small.npy", "--json"))["mean"]
+                        for model in (self.unet, made))
+        self.assertAlmostEqual(wide / narrow, 1, delta=1e-5)
+        self.refused(2, "--width cannot change with --init: .* has 12, asked for 8", "--data", "small.npy", "--init", made,
+                     "--width", 8, *STILL)
 
     def test_bad_models_leave_no_run_folder(self):
         with open("text.safetensors", "w", encoding="utf-8") as file:

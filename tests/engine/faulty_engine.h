@@ -51,7 +51,7 @@ class FaultyEngine : public engine::TrainableEnergy {
   void set_window_impl(const engine::Window& window) override { real_->set_window(window); }
   void zero_gradient_impl() override { real_->zero_gradient(); }
   double gradient_norm_impl() override { return real_->gradient_norm(); }
-  void optimiser_step_impl(const engine::AdamStep& step) override {
+  void optimiser_step_impl(const engine::OptimiserStep& step) override {
     const auto ema = state(engine::StateVector::ema);
     real_->optimiser_step(step);
     if (fault_.forget_ema) real_->write(engine::StateVector::ema, ema);

@@ -53,7 +53,7 @@ class PrecisionEngine : public engine::TrainableEnergy {
   void set_window_impl(const engine::Window&) override {}
   void zero_gradient_impl() override { gradient_ = 0; }
   double gradient_norm_impl() override { return std::abs(gradient_); }
-  void optimiser_step_impl(const engine::AdamStep& step) override {
+  void optimiser_step_impl(const engine::OptimiserStep& step) override {
     t_ -= static_cast<float>(step.lr * gradient_);
   }
   void read_impl(engine::StateVector, std::span<float>) const override {}

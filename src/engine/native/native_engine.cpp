@@ -8,6 +8,7 @@
 #include "core/threads.h"
 #include "engine/bowl.h"
 #include "engine/native/kernels.h"
+#include "engine/native/muon.h"
 #include "engine/native/onednn.h"
 #include "engine/native/plan.h"
 
@@ -190,7 +191,7 @@ class NativeEngine : public TrainableEnergy, public GradientProgress {
     return std::sqrt(total);
   }
 
-  void optimiser_step_impl(const AdamStep& step) override {
+  void optimiser_step_impl(const OptimiserStep& step) override {
     make_training_vectors();
     const auto correction = [&](double beta) {
       return static_cast<float>(1.0 / (1.0 - std::pow(beta, static_cast<double>(step.step))));
@@ -203,11 +204,33 @@ class NativeEngine : public TrainableEnergy, public GradientProgress {
                               static_cast<float>(step.ema),
                               correction(step.beta1),
                               correction(step.beta2)};
-    parallel_for(static_cast<int64_t>(gradient_.size()), 1 << 14, [&](int64_t begin, int64_t end) {
+    const auto adam = [&](int64_t begin, int64_t end) {
       kernels().adam(numbers, gradient_.data() + begin, weights_.values().data() + begin, m_.data() + begin,
                      v_.data() + begin, ema_.data() + begin, end - begin);
-    });
+    };
+    if (step.optimiser == Optimiser::muon)
+      muon_step({numbers.lr, numbers.beta1, numbers.gradient_scale, numbers.ema}, adam);
+    else
+      parallel_for(static_cast<int64_t>(gradient_.size()), 1 << 14, adam);
     packed_.set(weights_.values());
+  }
+
+  // Every parameter is one thread's.
+  template <class Adam>
+  void muon_step(const MuonNumbers& numbers, const Adam& adam) {
+    const auto& layout = weights_.layout();
+    parallel_for(static_cast<int64_t>(layout.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        const network::ParameterInfo& info = layout[static_cast<size_t>(p)];
+        if (!is_muon_matrix(info)) {
+          adam(info.offset, info.offset + info.count);
+          continue;
+        }
+        const int64_t rows = info.shape[0], at = info.offset;
+        muon(numbers, rows, info.count / rows, gradient_.data() + at, weights_.values().data() + at,
+             m_.data() + at, ema_.data() + at);
+      }
+    });
   }
 
   std::span<float> vector(StateVector which) {

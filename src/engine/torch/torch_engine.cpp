@@ -124,18 +124,44 @@ class TorchEngine : public TrainableEnergy {
     return run([&] { return gradient_.to(torch::kFloat64).norm().item<double>(); });
   }
 
-  void optimiser_step_impl(const AdamStep& step) override {
+  void optimiser_step_impl(const OptimiserStep& step) override {
     run([&] {
       const torch::NoGradGuard guard;
-      const double correction1 = 1 - std::pow(step.beta1, static_cast<double>(step.step));
-      const double correction2 = 1 - std::pow(step.beta2, static_cast<double>(step.step));
-      const torch::Tensor g = gradient_ * step.gradient_scale;
-      adam_m_.mul_(step.beta1).add_(g, 1 - step.beta1);
-      adam_v_.mul_(step.beta2).addcmul_(g, g, 1 - step.beta2);
-      const torch::Tensor denominator = (adam_v_ / correction2).sqrt_().add_(step.epsilon);
-      weights_.addcdiv_(adam_m_, denominator, -step.lr / correction1);
+      const torch::Tensor gradient = gradient_ * step.gradient_scale;
+      if (step.optimiser == Optimiser::muon)
+        for (const network::ParameterInfo& info : layout_)
+          is_muon_matrix(info) ? muon(step, gradient, info) : adam(step, gradient, info.offset, info.count);
+      else
+        adam(step, gradient, 0, gradient.size(0));
       ema_.mul_(step.ema).add_(weights_, 1 - step.ema);
     });
+  }
+
+  void adam(const OptimiserStep& step, const torch::Tensor& gradient, int64_t offset, int64_t count) {
+    const auto part = [&](const torch::Tensor& all) { return all.narrow(0, offset, count); };
+    const double correction1 = 1 - std::pow(step.beta1, static_cast<double>(step.step));
+    const double correction2 = 1 - std::pow(step.beta2, static_cast<double>(step.step));
+    const torch::Tensor g = part(gradient);
+    const torch::Tensor m = part(adam_m_).mul_(step.beta1).add_(g, 1 - step.beta1);
+    const torch::Tensor v = part(adam_v_).mul_(step.beta2).addcmul_(g, g, 1 - step.beta2);
+    part(weights_).addcdiv_(m, (v / correction2).sqrt_().add_(step.epsilon), -step.lr / correction1);
+  }
+
+  void muon(const OptimiserStep& step, const torch::Tensor& gradient, const network::ParameterInfo& info) {
+    const auto matrix = [&](const torch::Tensor& all) {
+      return all.narrow(0, info.offset, info.count).view({info.shape[0], -1});
+    };
+    const torch::Tensor g = matrix(gradient);
+    const torch::Tensor m = matrix(adam_m_).mul_(step.beta1).add_(g, 1 - step.beta1);
+    torch::Tensor u = step.beta1 * m + (1 - step.beta1) * g;  // a step ahead, after Nesterov
+    const bool tall = u.size(0) > u.size(1);
+    if (tall) u = u.t();
+    if (const double norm = u.norm().item<double>(); norm > 0) u = u / norm;
+    for (int round = 0; round < kNewtonSchulzRounds; ++round) {
+      const torch::Tensor a = u.mm(u.t());
+      u = kNewtonSchulz[0] * u + (kNewtonSchulz[1] * a + kNewtonSchulz[2] * a.mm(a)).mm(u);
+    }
+    matrix(weights_).sub_(tall ? u.t() : u, step.lr * muon_scale(g.size(0), g.size(1)));
   }
 
   void read_impl(StateVector which, std::span<float> out) const override {

@@ -294,67 +294,6 @@ TEST_P(EngineProperty, OptimiserStepsAreAdamAndMovingAverage) {
               1e-5 * std::max(std::abs(expected), kTerms));
 }
 
-// In float64, the plain iteration: x <- a x + b (x xᵀ) x + c (x xᵀ)² x.
-Vector orthogonalised(Vector x, size_t rows) {
-  const size_t columns = x.size() / rows;
-  const double size = norm(x);
-  for (double& value : x) value /= size;
-  const auto times = [&](const Vector& a, const Vector& b) {  // (rows x rows) (rows x columns)
-    Vector c(x.size());
-    for (size_t i = 0; i < rows; ++i)
-      for (size_t k = 0; k < rows; ++k)
-        for (size_t j = 0; j < columns; ++j) c[i * columns + j] += a[i * rows + k] * b[k * columns + j];
-    return c;
-  };
-  for (int round = 0; round < engine::kNewtonSchulzRounds; ++round) {
-    Vector gram(rows * rows);
-    for (size_t i = 0; i < rows; ++i)
-      for (size_t k = 0; k < rows; ++k)
-        for (size_t j = 0; j < columns; ++j) gram[i * rows + k] += x[i * columns + j] * x[k * columns + j];
-    const Vector cubed = times(gram, x), fifth = times(gram, cubed);
-    for (size_t i = 0; i < x.size(); ++i)
-      x[i] = engine::kNewtonSchulz[0] * x[i] + engine::kNewtonSchulz[1] * cubed[i] +
-             engine::kNewtonSchulz[2] * fifth[i];
-  }
-  return x;
-}
-
-TEST_P(EngineProperty, MuonMovesConvolutionsByOrthogonalMatricesAndTheRestByAdam) {
-  const size_t count = parameters_.values().size();
-  engine::OptimiserStep step{1, 0.01, 0.9, 0.95, 1e-8, 0.5, 0.9, engine::Optimiser::muon};
-  const std::vector<float> before = state(*engine_, engine::StateVector::weights);
-  std::vector<float> g(count);
-  RandomStream(5, Purpose::check).fill_normal(g);
-  engine_->write(engine::StateVector::gradient, g);
-  engine_->optimiser_step(step);
-  const std::vector<float> after = state(*engine_, engine::StateVector::weights),
-                           m = state(*engine_, engine::StateVector::adam_m),
-                           ema = state(*engine_, engine::StateVector::ema);
-  int matrices = 0;
-  for (const network::ParameterInfo& info : parameters_.layout()) {
-    const auto at = static_cast<size_t>(info.offset), size = static_cast<size_t>(info.count);
-    Vector expected(size), moved(size);
-    for (size_t i = 0; i < size; ++i) moved[i] = static_cast<double>(after[at + i]) - before[at + i];
-    if (engine::is_muon_matrix(info)) {
-      ++matrices;
-      const auto rows = static_cast<size_t>(info.shape[0]);
-      for (size_t i = 0; i < size; ++i)
-        expected[i] = g[at + i];  // any multiple of it has the same directions
-      expected = orthogonalised(expected, rows);
-      for (double& value : expected)
-        value *= -step.lr * engine::muon_scale(info.shape[0], info.count / info.shape[0]);
-    } else {
-      for (size_t i = 0; i < size; ++i) expected[i] = g[at + i] > 0 ? -step.lr : step.lr;
-    }
-    EXPECT_LT(relative_error(moved, expected), 1e-3) << info.name;
-    for (size_t i = 0; i < size; ++i) {
-      EXPECT_NEAR(m[at + i], 0.1 * 0.5 * g[at + i], 1e-6);
-      EXPECT_NEAR(ema[at + i], 0.9 * before[at + i] + 0.1 * after[at + i], 1e-5);
-    }
-  }
-  EXPECT_GT(matrices, 3);
-}
-
 TEST_P(EngineProperty, StateGoesInAndOutUnchanged) {
   for (const engine::StateVector which :
        {engine::StateVector::weights, engine::StateVector::ema, engine::StateVector::adam_m,

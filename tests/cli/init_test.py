@@ -158,7 +158,8 @@ class Init(unittest.TestCase):
             self.refused(1, os.path.basename(name), "--data", "small.npy", "--init", name, *STILL)
 
     def test_resuming_does_not_read_the_model(self):
-        train = ["--data", "small.npy", "--init", "first.safetensors", *COMMON, "--steps", 6, "--lr", 1e-3]
+        train = ["--data", "small.npy", "--init", "first.safetensors", *COMMON, "--steps", 6, "--lr", 1e-3,
+                 "--optimizer", "muon"]
         shutil.copy(self.unet + "/weights.safetensors", "first.safetensors")
         whole, part = self.start("whole", *train), self.start("part", *train, "--stop-after", 3)
         done = call("train", "--resume", part, "--init", "first.safetensors")

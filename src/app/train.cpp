@@ -192,6 +192,24 @@ TrainingPlan plan_training(const TrainingOptions& options, const train::Objectiv
           memory_need(options, objective, spec)};
 }
 
+nlohmann::json to_json(const TrainingPlan& plan) {
+  nlohmann::json values = {{"options", plan.options},
+                           {"data", plan.data},
+                           {"network", to_json(plan.spec)},
+                           {"parameters", plan.parameters}};
+  if (plan.memory) values["memory"] = *plan.memory;
+  return values;
+}
+
+nlohmann::json to_json(const TrainingResult& result) {
+  return {{"folder", result.folder.string()},
+          {"model", result.model.string()},
+          {"first_step", result.first_step},
+          {"step", result.step},
+          {"steps", result.steps},
+          {"finished", result.finished()}};
+}
+
 void print(const TrainingPlan& plan) {
   fmt::print("{}\n", json_text(plan.options, 2));
   fmt::print("data:       {}\n", plan.data);

@@ -79,6 +79,23 @@ ExportResult run_export(const ExportOptions& options) {
   return result;
 }
 
+nlohmann::json to_json(const ImportResult& result) {
+  return {{"network", to_json(result.spec)},
+          {"parameters", network::parameter_count(result.spec)},
+          {"skipped", result.skipped},
+          {"written", result.written}};
+}
+
+nlohmann::json to_json(const ExportResult& result) {
+  return {{"format", to_string(result.format)},
+          {"half", result.type == io::StoredType::float16},
+          {"tensors", result.tensors},
+          {"values", result.values},
+          {"bowl", result.bowl},
+          {"energy", result.energy},
+          {"written", result.written}};
+}
+
 void print(const ImportResult& result) {
   const network::Spec& spec = result.spec;
   fmt::print("network     {}\nwidth       {}\nchannels    {}\nsize        {}\nhead        {}\n",

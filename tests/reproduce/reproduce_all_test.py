@@ -1,4 +1,4 @@
-"""mdsm reproduce all --scale smoke on the data sets that are found: everything ends well, every number is there, no
+"""mdsm reproduce all --budget smoke on the data sets that are found: everything ends well, every number is there, no
 picture is missing. MDSM_REPRODUCE_DATA may name further sets, as "cifar10=PATH svhn=PATH"."""
 import os
 import subprocess

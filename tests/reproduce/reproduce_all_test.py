@@ -9,7 +9,7 @@ import time
 data = [word for pair in os.environ.get("MDSM_REPRODUCE_DATA", "").split() for word in ("--data", pair)]
 with tempfile.TemporaryDirectory() as folder:
     begin = time.time()
-    result = subprocess.run([sys.argv[1], "reproduce", "all", "--scale", "smoke", "--out", folder, *data],
+    result = subprocess.run([sys.argv[1], "reproduce", "all", "--budget", "smoke", "--out", folder, *data],
                             stdin=subprocess.DEVNULL)
     print(f"{time.time() - begin:.0f} s")
     assert result.returncode == 0, result.returncode

@@ -188,7 +188,7 @@ TEST(Resume, RunsFromBeforeTheNewOptionsKeepTheirFingerprint) {
       "threads": 1, "warmup": 0, "weight-power": 2.0, "width": 4})");
   const std::string fingerprint = "6cfc48bae6f36125";
   EXPECT_EQ(hash_of(run), fingerprint);
-  json renamed = run;  // what was --outdir is --out
+  json renamed = run;  // what was --out is --out
   renamed["out"] = renamed.at("outdir");
   renamed.erase("outdir");
   EXPECT_EQ(hash_of(renamed), fingerprint);

@@ -37,6 +37,11 @@ namespace {
 
 ExportFormat format_of(const ExportOptions& options) {
   const fs::path extension = fs::path(options.output).extension();
+  constexpr std::string_view kKnown[] = {"", ".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".onnx"};
+  if (!options.hub && std::ranges::count(kKnown, extension.string()) == 0)
+    fail_usage("end it in .pt (PyTorch), .onnx or .safetensors, or add --hub for a folder",
+               "{}: the end of the name says what to write, and '{}' is unknown", options.output,
+               extension.string());
   return options.hub                   ? ExportFormat::hub
          : extension == ".safetensors" ? ExportFormat::model_file
          : extension == ".onnx"        ? ExportFormat::onnx

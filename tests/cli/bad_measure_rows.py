@@ -16,7 +16,7 @@ MEASURE_ROWS = [
         ("--distributions 0", "--distributions: '0'"), ("--distributions many", "--distributions: 'many'"),
         ("--chains 0", "--chains: '0'"), ("--chains 9", "9 reverse chains, but only 8 images"),
         ("--leapfrog 0", "--leapfrog: '0'"), ("--eps 0", "--eps: '0'"), ("--eps nan", "--eps: 'nan'"),
-        ("--accept 1", "--accept: '1'"), ("--pilot -1", "--pilot: '-1'"), ("--noise -1", "--noise: '-1'"),
+        ("--accept 1", "--accept: '1'"), ("--pilot -1", "--pilot: '-1'"), ("--add-noise -1", "--add-noise: '-1'"),
         ("--direction up", "--direction: 'up'.*forward"), ("--reference flat", "--reference: 'flat'"),
         ("--reference-std -1", "--reference-std: '-1'"), ("--seed -1", "--seed: '-1'"),
         ("--first-beta 0", "--first-beta: '0'"), ("--first-beta 2", "first beta of 2"),
@@ -45,7 +45,7 @@ MEASURE_ROWS = [
     *[(f"likelihood, denoising: {words}", f"likelihood {MODEL} --data {IMAGES} --method denoising --out {{out}}/like {words}",
        2, pattern) for words, pattern in [
         ("--chains 3", "--chains has no meaning for --method denoising"), ("--nodes 1", "--nodes"), ("--draws 0", "--draws"),
-        ("--noise 900", "noise 900 is not below the highest"), ("--clean", "--clean needs a model trained down to"),
+        ("--add-noise 900", "noise 900 is not below the highest"), ("--clean", "--clean needs a model trained down to"),
         ("--resume", "--resume has no meaning")]],
     ("likelihood, denoising: no images", f"likelihood {MODEL} --method denoising", 2, "no images to find the likelihood of"),
     ("likelihood: nodes for ais", LIKELIHOOD + " --nodes 4", 2, "--nodes has no meaning for --method ais"),

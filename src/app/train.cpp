@@ -109,7 +109,8 @@ void log_start(const TrainingOptions& options, const train::SessionInput& input,
 
 void log_end(const TrainingResult& result) {
   if (result.finished())
-    log_info("done: {} steps; the model is {}", result.step, result.model.string());
+    log_info("done: {} steps; the model is {}; draw from it with: mdsm sample --model {}", result.step,
+             result.model.string(), result.folder.string());
   else
     log_info("stopped after step {} of {}, all is saved; go on with: mdsm train --resume {}", result.step,
              result.steps, result.folder.string());

@@ -95,7 +95,7 @@ class Zsh(unittest.TestCase):
             self.assertIn(word, text)
         self.assertIn("--sampler multistep", self.shown("mdsm sample --sampler mult\t"))
         self.assertIn("--config phase.toml", self.shown("mdsm train --config pha\t"))
-        self.assertIn("photos-grey", self.shown("mdsm denoise --model phot\t"))
+        self.assertIn("photos-grey", self.shown("mdsm denoise --model phot\t\t\t"))
 
 
 @needs("fish")

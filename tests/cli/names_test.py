@@ -67,7 +67,7 @@ class Names(unittest.TestCase):
             names = {one["name"] for one in json.loads(run("reproduce", "--json"))}
             self.assertIn("modes", names)
             self.assertEqual(json.loads(run("reproduce", "model-fashion", "--dry-run", "--json"))[-1]["name"], "model-fashion")
-            run("score", "--fit", "--data", "images.npy", "--model", "runs/00000", "--out", "d.safetensors", "--quiet")
+            run("score", "--fit", "--data", "images.npy", "--model", "runs/00000", "--out", "d.safetensors", "--rate", 0.1, "--quiet")
             self.assertEqual(len(json.loads(run("score", "--detector", "d.safetensors", "--data", "images.npy", "--subset", 3, "--json"))["images"]), 3)
             self.assertEqual(call("energy", "--model", "runs/00000", "--data", "images.npy", "--quiet").stderr, "")
             os.chdir("/")

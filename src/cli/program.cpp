@@ -30,7 +30,8 @@ std::string overview() {
       "mdsm: train, sample and measure energy-based image models (multiscale denoising score matching)\n\n"
       "Usage: mdsm COMMAND [options]\n\nCommands:\n";
   for (const auto& command : all_commands())
-    text += fmt::format("  {:<12}{}\n", command->name(), command->summary());
+    text +=
+        fmt::format("  {:<12}{}\n", command->name(), wrapped(command->summary(), terminal_columns(), 14, 14));
   return text +
          "\nmdsm help COMMAND shows the options of a command, mdsm --version what this build can do.\n";
 }

@@ -59,6 +59,14 @@ const Quick& quick_of(Preset preset, const std::string& data) {
 
 int64_t number(const nlohmann::json& options, const char* name) { return options.at(name).get<int64_t>(); }
 
+// Whether the user asked for what only the paper's networks have.
+bool wants_paper_network(const OptionSet& set) {
+  const nlohmann::json now = set.to_json();
+  const bool its_head = now.at("head") == to_string(network::Head::quadratic) ||
+                        now.at("head") == to_string(network::Head::linear);
+  return set.given("bowl") || (set.given("head") && its_head);
+}
+
 // Steps that the user gave shorten the warmup. The bowl is for the paper's networks; unet has its own.
 void apply_quick(OptionSet& set, const Quick& quick) {
   const Values values = {

@@ -106,6 +106,9 @@ TEST(Recipes, QuickGivesWayAndFitsWhatWasGiven) {
   EXPECT_EQ(f.options.schedule.steps, 200);
   EXPECT_EQ(f.options.schedule.warmup, 20) << "a tenth of a short run";
   EXPECT_EQ(f.options.schedule.lr, 1e-4);
+  Fixture linear({"--data", "photos", "--head", "linear"});
+  linear.resolve(linear.data, Recipe::quick);
+  EXPECT_EQ(linear.options.network, network::Network::res12) << "unet has no such head";
   Fixture unet({"--data", "mnist", "--net", "unet"});
   unet.resolve(unet.data, Recipe::quick);
   EXPECT_EQ(unet.options.bowl, 0);

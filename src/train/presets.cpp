@@ -69,10 +69,17 @@ bool wants_paper_network(const OptionSet& set) {
 
 // Steps that the user gave shorten the warmup. The bowl is for the paper's networks; unet has its own.
 void apply_quick(OptionSet& set, const Quick& quick) {
-  const Values values = {
-      {"net", quick.net}, {"width", quick.width},   {"noise", "geometric"}, {"sigma-min", quick.sigma_min},
-      {"sigma-max", "3"}, {"weight-power", "1"},    {"batch", quick.batch}, {"steps", quick.steps},
-      {"lr", quick.lr},   {"warmup", quick.warmup}, {"clip", quick.clip}};
+  const Values values = {{"net", wants_paper_network(set) ? "res12" : quick.net},
+                         {"width", quick.width},
+                         {"noise", "geometric"},
+                         {"sigma-min", quick.sigma_min},
+                         {"sigma-max", "3"},
+                         {"weight-power", "1"},
+                         {"batch", quick.batch},
+                         {"steps", quick.steps},
+                         {"lr", quick.lr},
+                         {"warmup", quick.warmup},
+                         {"clip", quick.clip}};
   for (const auto& [name, value] : values) set.set_default(name, value);
   const nlohmann::json now = set.to_json();
   if (set.given("steps"))

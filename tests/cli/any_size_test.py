@@ -33,7 +33,7 @@ class AnySize(unittest.TestCase):
         os.chdir(cls.folder)
         draw = np.random.default_rng(1)
         np.save("train.npy", draw.integers(0, 256, (32, 3, 16, 16), np.uint8))
-        common = ["--data", "train.npy", "--width", 4, "--steps", 20, "--batch", 8, "--preview-every", 0, "--out", "runs"]
+        common = ["--recipe", "none", "--data", "train.npy", "--width", 4, "--steps", 20, "--batch", 8, "--preview-every", 0, "--out", "runs"]
         run("train", "--net", "unet", "--levels", 2, *common)
         run("train", "--net", "res6", *common)
         cls.unet, cls.fixed = sorted("runs/" + name for name in os.listdir("runs"))

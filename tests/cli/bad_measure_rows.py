@@ -23,7 +23,7 @@ MEASURE_ROWS = [
         ("--schedule linear --first-beta 0.1", "--first-beta has no meaning"),
         ("--reference data-mean --reference-mean 0.2", "--reference-mean has no meaning"),
         ("--samples-noise 0.1", "--samples-noise has no meaning without --samples"),
-        ("--resume --force", "exclude each other"), ("--save-every -1", "--save-every: '-1'"),
+        ("--resume --force", "exclude each other"), ("--save-seconds -1", "--save-seconds: '-1'"),
         ("--batch 0", "--batch: '0'"), ("--engine abacus", "--engine: 'abacus'"),
         ("--device tpu", "tpu"), ("stray", "unexpected argument")]],
     *[(f"likelihood: {words}", f"{LIKELIHOOD} {words}", 1, pattern) for words, pattern in [
@@ -84,7 +84,7 @@ MEASURE_ROWS = [
         ("{good}/pngs --detector a --crop 8", 2, "the detector knows how images are fitted"),
         ("{good}/pngs --detector a --format xml", 2, "format: 'xml'")]],
     ("outliers: nothing to compare", f"outliers {MODEL} --data {IMAGES}", 2, "against is missing"),
-    ("outliers: no ordinary images", f"outliers {MODEL} --against {IMAGES}", 2, "in is missing"),
+    ("outliers: no ordinary images", f"outliers {MODEL} --against {IMAGES}", 2, "data is missing"),
     ("outliers: no model", f"outliers --data {IMAGES} --against {IMAGES}", 2, "no model given"),
     *[(f"neighbours: {words}", f"{NEIGHBOURS} {words}", 2, pattern) for words, pattern in [
         ("-k 0", "k: '0'"), ("-k 9", "9 neighbours among 8"), ("--quantile 0", "quantile: '0'"),

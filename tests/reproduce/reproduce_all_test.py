@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-data = [word for pair in os.environ.get("MDSM_REPRODUCE_DATA", "").split() for word in ("--data", pair)]
+data = [word for pair in os.environ.get("MDSM_REPRODUCE_DATA", "").split() for word in ("--source", pair)]
 with tempfile.TemporaryDirectory() as folder:
     begin = time.time()
     result = subprocess.run([sys.argv[1], "reproduce", "all", "--budget", "smoke", "--out", folder, *data],

@@ -48,7 +48,7 @@ class Reproduce(unittest.TestCase):
 
     def command(self, *arguments, data=True):
         return [MDSM, "reproduce", "--recipes", self.at("recipes"), "--out", self.out,
-                *(["--data", "pictures=" + self.at("pictures.npy")] if data else []), *arguments]
+                *(["--source", "pictures=" + self.at("pictures.npy")] if data else []), *arguments]
 
     def run_it(self, *arguments, data=True):
         result = subprocess.run(self.command(*arguments, data=data), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -125,7 +125,7 @@ class Reproduce(unittest.TestCase):
     def test_bad_calls(self):
         for arguments, message, status in (
                 (("none",), "no recipe none", 2), (("all", "--budget", "huge"), "huge", 2),
-                (("all", "--with", "n"), "--with: 'n'", 2), (("all", "--data", "=x"), "--data: '=x'", 2),
+                (("all", "--with", "n"), "--with: 'n'", 2), (("all", "--source", "=x"), "--source: '=x'", 2),
                 (("all", "--recipes", self.at("nowhere")), "nowhere", 1)):
             code, _, errors = self.run_it(*arguments)
             self.assertEqual(code, status, arguments)
@@ -135,7 +135,7 @@ class Reproduce(unittest.TestCase):
     def test_shipped_recipes_are_complete(self):
         names = {os.path.splitext(name)[0] for name in os.listdir(SHIPPED)}
         sets = [word for name in ("mnist", "stacked-mnist", "fashion-mnist", "cifar10", "svhn", "celeba")
-                for word in ("--data", f"{name}=x")]
+                for word in ("--source", f"{name}=x")]
         for scale in ("smoke", "cpu", "paper"):
             result = subprocess.run([MDSM, "reproduce", "all", "--dry-run", "--budget", scale, "--recipes", SHIPPED, *sets],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)

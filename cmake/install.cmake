@@ -9,6 +9,15 @@ file(RELATIVE_PATH lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FUL
 set_target_properties(mdsm PROPERTIES INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
 install(TARGETS mdsm RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 
+# Manual pages and completions, which the program makes of its own options.
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/manual/man/man1/mdsm.1
+                     COMMAND mdsm --manual ${PROJECT_BINARY_DIR}/manual DEPENDS mdsm
+                     COMMENT "Manual pages and completions" VERBATIM)
+  add_custom_target(mdsm_manual ALL DEPENDS ${PROJECT_BINARY_DIR}/manual/man/man1/mdsm.1)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/manual/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT program)
+endif()
+
 target_include_directories(libmdsm INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(mdsm_extend INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/mdsm/extend>)
 install(TARGETS libmdsm EXPORT mdsmTargets
@@ -54,7 +63,7 @@ if(MDSM_PYTHON_MODULE)
           FILES_MATCHING PATTERN "*.py" PATTERN py.typed)
 endif()
 
-# cpack -G DEB: mdsm (the program), libmdsm0.1, libmdsm-dev, mdsm-data and, where they were built, python3-mdsm and mdsm-torch.
+# cpack -G DEB: mdsm (the program), libmdsm0.2, libmdsm-dev, mdsm-data and, where they were built, python3-mdsm and mdsm-torch.
 set(CPACK_PACKAGE_NAME mdsm)
 set(CPACK_PACKAGE_VENDOR "The mdsm authors")
 set(CPACK_PACKAGE_CONTACT "The mdsm authors")

@@ -34,7 +34,7 @@ typedef const char* const* mdsm_settings;
 /* What went wrong in the last call of this thread that did not return MDSM_OK, and what to do about it: one
  * line. Stays until the thread's next failure. */
 const char* mdsm_error(void);
-const char* mdsm_version(void);     /* of the library, "0.1.0" */
+const char* mdsm_version(void);     /* of the library, "0.2.0" */
 void mdsm_set_threads(int threads); /* 0 = all; for the whole process */
 
 /* name: a model that comes with mdsm ("fashion-mnist"), a model file, or a run folder. settings: engine,

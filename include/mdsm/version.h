@@ -6,8 +6,8 @@
 #define MDSM_VERSION_H
 
 #define MDSM_VERSION_MAJOR 0
-#define MDSM_VERSION_MINOR 1
+#define MDSM_VERSION_MINOR 2
 #define MDSM_VERSION_PATCH 0
-#define MDSM_VERSION "0.1.0"
+#define MDSM_VERSION "0.2.0"
 
 #endif

@@ -12,8 +12,9 @@ namespace mdsm {
 namespace {
 
 // Options of `mdsm train` that TrainOptions has itself, or that make no sense for images of the caller's.
-constexpr std::array kNotForCallers = {"data", "split",  "limit",  "crop",    "resize", "pad",    "colour",
-                                       "desc", "outdir", "resume", "dry-run", "quiet",  "config", "set"};
+constexpr std::array kNotForCallers = {"data",   "split",   "limit", "crop",   "resize",
+                                       "pad",    "colour",  "desc",  "out",    "outdir",
+                                       "resume", "dry-run", "quiet", "config", "set"};
 
 void check_names(const Settings& settings) {
   for (const auto& [name, value] : settings)
@@ -67,7 +68,7 @@ Trained train_model(const Dataset& images, const TrainOptions& options) {
   api::apply(set, options.settings);
   if (options.resume.empty()) {
     set.set("data", options.name);
-    set.set("outdir", options.outdir);
+    set.set("out", options.outdir);
   } else {
     setup.job.resume = options.resume;
   }

@@ -37,6 +37,11 @@ namespace {
 
 ExportFormat format_of(const ExportOptions& options) {
   const fs::path extension = fs::path(options.output).extension();
+  constexpr std::string_view kKnown[] = {"", ".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".onnx"};
+  if (!options.hub && std::ranges::count(kKnown, extension.string()) == 0)
+    fail_usage("end it in .pt (PyTorch), .onnx or .safetensors, or add --hub for a folder",
+               "{}: the end of the name says what to write, and '{}' is unknown", options.output,
+               extension.string());
   return options.hub                   ? ExportFormat::hub
          : extension == ".safetensors" ? ExportFormat::model_file
          : extension == ".onnx"        ? ExportFormat::onnx
@@ -77,6 +82,23 @@ ExportResult run_export(const ExportOptions& options) {
   result.energy = network::has_energy(model.parameters.spec().head);
   write(options, result.format, model, result.type);
   return result;
+}
+
+nlohmann::json to_json(const ImportResult& result) {
+  return {{"network", to_json(result.spec)},
+          {"parameters", network::parameter_count(result.spec)},
+          {"skipped", result.skipped},
+          {"written", result.written}};
+}
+
+nlohmann::json to_json(const ExportResult& result) {
+  return {{"format", to_string(result.format)},
+          {"half", result.type == io::StoredType::float16},
+          {"tensors", result.tensors},
+          {"values", result.values},
+          {"bowl", result.bowl},
+          {"energy", result.energy},
+          {"written", result.written}};
 }
 
 void print(const ImportResult& result) {

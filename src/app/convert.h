@@ -2,9 +2,11 @@
 // dicts, ONNX files or smaller model files.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "io/safetensors.h"
 #include "network/state_dict.h"
 
@@ -32,6 +34,12 @@ struct ExportOptions {
 };
 
 enum class ExportFormat { model_file, state_dict, onnx, hub };
+constexpr auto enum_names(ExportFormat) {
+  return names_of<ExportFormat>({{ExportFormat::model_file, "model-file"},
+                                 {ExportFormat::state_dict, "state-dict"},
+                                 {ExportFormat::onnx, "onnx"},
+                                 {ExportFormat::hub, "hub"}});
+}
 
 struct ExportResult {
   ExportFormat format = ExportFormat::model_file;
@@ -45,6 +53,8 @@ struct ExportResult {
 
 ImportResult run_import(const ImportOptions& options);
 ExportResult run_export(const ExportOptions& options);
+nlohmann::json to_json(const ImportResult& result);
+nlohmann::json to_json(const ExportResult& result);
 void print(const ImportResult& result);
 void print(const ExportResult& result);
 

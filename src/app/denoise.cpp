@@ -205,6 +205,8 @@ DenoiseResult Denoising::run() {
 DenoiseResult run_denoise(const DenoiseOptions& options, const std::atomic<bool>& stop) {
   DenoiseOptions own = options;
   std::string& model = own.pictures.use.model;
+  if (own.pictures.images.empty() && own.pictures.data.source.empty())
+    fail_usage("name image files or folders, or a data set with --data", "mdsm denoise: no pictures given");
   if (model.empty() && !own.pictures.images.empty()) model = photo_model(own.pictures);
   return Denoising(own, stop).run();
 }

@@ -38,10 +38,10 @@ void complete(DenoisingLikelihoodOptions& options, const network::Model& model) 
     fail_usage("give --noise", "the model does not say what noise it was trained on");
   if (bound.low == 0) bound.low = options.clean ? trained->min : model.parameters.spec().sigma0;
   if (options.clean && bound.low > kCleanNoise)
-    fail_usage("use less, or leave --clean out", "--noise {:g} with --clean: more than {:.4f}, 4 grey levels",
-               bound.low, kCleanNoise);
+    fail_usage("use less, or leave --clean out",
+               "--add-noise {:g} with --clean: more than {:.4f}, 4 grey levels", bound.low, kCleanNoise);
   if (!(bound.low < bound.high))
-    fail_usage("use less --noise or a larger --sigma-max", "noise {:g} is not below the highest, {:g}",
+    fail_usage("use less --add-noise or a larger --sigma-max", "noise {:g} is not below the highest, {:g}",
                bound.low, bound.high);
   bound.batch = options.use.batch;
   bound.seed = options.data.seed = static_cast<uint64_t>(options.seed);

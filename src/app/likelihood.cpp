@@ -55,7 +55,12 @@ eval::GaussianReference make_reference(const LikelihoodOptions& options, const d
 json parameters(const LikelihoodOptions& options, const network::Model& model,
                 const eval::GaussianReference& reference, const eval::ReverseStarts& starts) {
   json values = options.recorded;
-  for (const char* key : {"out", "threads", "batch", "save-every"}) values.erase(key);
+  for (const char* key : {"out", "threads", "batch", "save-seconds"}) values.erase(key);
+  // Unfinished runs of before 0.2 have these names.
+  for (const auto& [now, before] : {std::pair("add-noise", "noise"), std::pair("subset", "limit")}) {
+    values[before] = values.at(now);
+    values.erase(now);
+  }
   // Those of the other method, which states from before it do not have; nor do they have tiles, damaged
   // files or bfloat16.
   for (const char* key : {"method", "sigma-max", "nodes", "draws", "clean"}) values.erase(key);

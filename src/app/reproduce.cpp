@@ -1,7 +1,7 @@
 #include "app/reproduce.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "app/version.h"
@@ -46,11 +46,6 @@ reproduce::ReportAbout about(const ReproduceOptions& options) {
           reproduce::command_text(options.command)};
 }
 
-void say(const std::string& line) {
-  fmt::print("{}\n", line);
-  std::fflush(stdout);
-}
-
 }  // namespace
 
 std::vector<PlannedRecipe> list_recipes(const ReproduceOptions& options) {
@@ -81,6 +76,9 @@ ReproduceResult run_reproduce(const ReproduceOptions& options, const std::atomic
   result.report = options.run.out / "report.html";
   result.experiments = order.size();
   std::error_code error;
+  const auto say = [&](const std::string& line) {
+    if (options.say) options.say(line);
+  };
   const bool first = !fs::exists(result.report, error);  // then the report grows while people wait
   std::vector<reproduce::Outcome> outcomes;
   const auto write_report = [&] {
@@ -98,6 +96,21 @@ ReproduceResult run_reproduce(const ReproduceOptions& options, const std::atomic
   }
   write_report();
   return result;
+}
+
+nlohmann::json to_json(const std::vector<PlannedRecipe>& recipes) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const PlannedRecipe& one : recipes)
+    list.push_back(
+        {{"name", one.name}, {"title", one.title}, {"missing", one.missing}, {"commands", one.commands}});
+  return list;
+}
+
+nlohmann::json to_json(const ReproduceResult& result) {
+  return {{"report", result.report.string()},
+          {"experiments", result.experiments},
+          {"failed", result.failed},
+          {"without_data", result.without_data}};
 }
 
 void print_list(const std::vector<PlannedRecipe>& recipes) {

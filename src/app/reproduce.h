@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -11,11 +13,12 @@
 namespace mdsm::app {
 
 struct ReproduceOptions {
-  reproduce::ReproduceOptions run;       // its `out` is absolute
-  fs::path recipes;                      // folder; empty: the one that comes with the program
-  std::vector<std::string> experiments;  // names of recipes, or "all"
-  std::vector<std::string> command;      // the call as typed, for the report
-  bool force = false;                    // do steps again that another command has done
+  reproduce::ReproduceOptions run;              // its `out` is absolute
+  fs::path recipes;                             // folder; empty: the one that comes with the program
+  std::vector<std::string> experiments;         // names of recipes, or "all"
+  std::vector<std::string> command;             // the call as typed, for the report
+  bool force = false;                           // do steps again that another command has done
+  std::function<void(const std::string&)> say;  // a line as each step starts and ends; may be empty
 };
 
 // A recipe as it would be run, in order; without commands where data is missing or only a list was asked for.
@@ -34,9 +37,11 @@ struct ReproduceResult {
 
 std::vector<PlannedRecipe> list_recipes(const ReproduceOptions& options);
 std::vector<PlannedRecipe> plan_recipes(const ReproduceOptions& options);
-// Prints a line as each step starts and ends. A recipe that fails does not end the others.
+// A recipe that fails does not end the others.
 ReproduceResult run_reproduce(const ReproduceOptions& options, const std::atomic<bool>& stop);
 
+nlohmann::json to_json(const std::vector<PlannedRecipe>& recipes);
+nlohmann::json to_json(const ReproduceResult& result);
 void print_list(const std::vector<PlannedRecipe>& recipes);
 void print_plan(const std::vector<PlannedRecipe>& recipes);
 void print(const ReproduceResult& result);

@@ -109,7 +109,8 @@ void log_start(const TrainingOptions& options, const train::SessionInput& input,
 
 void log_end(const TrainingResult& result) {
   if (result.finished())
-    log_info("done: {} steps; the model is {}", result.step, result.model.string());
+    log_info("done: {} steps; the model is {}; draw from it with: mdsm sample --model {}", result.step,
+             result.model.string(), result.folder.string());
   else
     log_info("stopped after step {} of {}, all is saved; go on with: mdsm train --resume {}", result.step,
              result.steps, result.folder.string());
@@ -190,6 +191,24 @@ TrainingPlan plan_training(const TrainingOptions& options, const train::Objectiv
   if (options.start) starting_weights(options, spec);  // for what it refuses
   return {options.recorded, data->description(), spec, network::parameter_count(spec),
           memory_need(options, objective, spec)};
+}
+
+nlohmann::json to_json(const TrainingPlan& plan) {
+  nlohmann::json values = {{"options", plan.options},
+                           {"data", plan.data},
+                           {"network", to_json(plan.spec)},
+                           {"parameters", plan.parameters}};
+  if (plan.memory) values["memory"] = *plan.memory;
+  return values;
+}
+
+nlohmann::json to_json(const TrainingResult& result) {
+  return {{"folder", result.folder.string()},
+          {"model", result.model.string()},
+          {"first_step", result.first_step},
+          {"step", result.step},
+          {"steps", result.steps},
+          {"finished", result.finished()}};
 }
 
 void print(const TrainingPlan& plan) {

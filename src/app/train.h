@@ -42,7 +42,7 @@ struct TrainingOptions {
   std::string options_hash;  // of those that must not change on resume
 };
 
-// The options of `mdsm train`, from declared to complete: a preset for a new run, the recorded ones for a
+// The options of `mdsm train`, from declared to complete: a recipe for a new run, the recorded ones for a
 // resumed run.
 class TrainingSetup {
  public:
@@ -56,9 +56,11 @@ class TrainingSetup {
  private:
   void find_run_of_job();
   nlohmann::json recorded() const;
+  void take_recipe(OptionSet& options);
   void take_start(OptionSet& options);
 
   nlohmann::json defaults_;
+  train::Recipe recipe_ = train::Recipe::quick;
   train::ObjectiveChoice objectives_;
 };
 
@@ -71,6 +73,7 @@ struct TrainingPlan {
   std::optional<size_t> memory;  // bytes, where the engine knows
 };
 TrainingPlan plan_training(const TrainingOptions& options, const train::Objective& objective);
+nlohmann::json to_json(const TrainingPlan& plan);
 void print(const TrainingPlan& plan);
 
 struct TrainingResult {
@@ -78,6 +81,7 @@ struct TrainingResult {
   int64_t first_step = 0, step = 0, steps = 0;  // done before, done now, of the whole run
   bool finished() const { return step >= steps; }
 };
+nlohmann::json to_json(const TrainingResult& result);
 // `objective` has its options already. A set `stop` ends it after the step at work, with all saved.
 TrainingResult run_training(const TrainingOptions& options, train::Objective& objective,
                             const std::atomic<bool>& stop);

@@ -14,11 +14,13 @@ namespace {
 
 void declare_saving(OptionSet& options, TrainingSetup& setup, const std::vector<std::string>& may_change) {
   options.group("Saving");
-  options.add("outdir", setup.job.outdir, "where the numbered run folder is made").meta("FOLDER");
+  options.add("out", setup.job.outdir, "where the numbered run folder is made")
+      .meta("FOLDER")
+      .formerly("outdir");
   options.add("desc", setup.job.desc, "a word for the end of the run folder's name");
   options
       .add("resume", setup.job.resume,
-           fmt::format("go on with this run, or with the latest in --outdir; steps, lr*, warmup, clip, "
+           fmt::format("go on with this run, or with the latest in --out; steps, lr*, warmup, clip, "
                        "micro-batch, *-every, engine, device and "
                        "threads may change, and {}",
                        fmt::join(may_change, ", ")))
@@ -31,7 +33,6 @@ void declare_saving(OptionSet& options, TrainingSetup& setup, const std::vector<
       .command_line_only();
   options.add("dry-run", setup.dry_run, "print options, network and memory; write nothing")
       .command_line_only();
-  options.add("quiet", setup.job.quiet, "only warnings and errors on standard error").command_line_only();
 }
 
 }  // namespace
@@ -47,7 +48,12 @@ void TrainingSetup::declare(OptionSet& options) {
            "start from the weights of this model, a file, a run folder or a bundled name, and take its "
            "network")
       .meta("MODEL");
+  options.add("recipe", recipe_,
+              "what is taken for all that is not given: quick: what was found best for little compute, by "
+              "the name of "
+              "--data; paper: the paper's, for its data sets; none: the same for all");
   train::declare_train_options(options, job.train, objectives_);
+  for (const std::string& name : train::recipe_options()) options.at(name).shown_default("the recipe's");
   declare_saving(options, *this, objectives_.may_change());
   declare_engine_options(options, job.engine, job.threads);
   defaults_ = options.to_json();
@@ -78,6 +84,15 @@ void TrainingSetup::take_start(OptionSet& options) {
   job.start = std::make_shared<const network::Parameters>(std::move(model.parameters));
 }
 
+void TrainingSetup::take_recipe(OptionSet& options) {
+  if (options.given("preset")) options.set_default("recipe", to_string(train::Recipe::paper));
+  // The quick ones were found for denoising score matching.
+  const bool quick = recipe_ == train::Recipe::quick;
+  if (quick && options.to_json().at("objective") != train::objectives().names().front())
+    options.set_default("recipe", to_string(train::Recipe::none));
+  train::apply_recipe(options, recipe_, job.train.preset, job.data.source);
+}
+
 void TrainingSetup::resolve(OptionSet& options) {
   if (job.resume == "latest") job.resume = train::RunFolder::latest(job.outdir).string();
   job.resume = numbered_folder(job.resume).string();
@@ -86,7 +101,7 @@ void TrainingSetup::resolve(OptionSet& options) {
                "--init and --resume exclude each other");
   if (job.resume.empty()) find_run_of_job();
   if (job.resume.empty()) {
-    train::apply_preset(options, job.train.preset, job.data.source);
+    take_recipe(options);
     if (job.train.network == network::Network::unet)
       options.set_default("head", to_string(network::Head::squared_residual));
     objectives_.resolve(options);

@@ -49,11 +49,11 @@ class Bench : public Command {
     options.add("no-peer", no_peer_, "measure our side only, verified against its plainest instruction set");
     options.add("timeout", bench_.timeout, "seconds to wait for one answer of a side").above(0);
     options.add("worker", worker_, "be one side: answer requests on standard input (src/bench/worker.h)")
-        .command_line_only();
+        .command_line_only()
+        .hidden();
     options.group("Output");
     options.add("out", out_, "write everything measured as JSON").meta("FILE.json");
     options.add("markdown", markdown_, "write the tables to a file").meta("FILE.md");
-    options.add("json", json_, "print JSON for machines instead of tables").command_line_only();
     options.example("mdsm bench --suite full --out bench.json");
     options.example("mdsm bench --net res18 --width 128 --channels 3 --batch 16");
   }
@@ -70,12 +70,13 @@ class Bench : public Command {
         fmt::print("{}\n", bench::text(config));
       return 0;
     }
-    const bench::BenchResult result = bench::run_benchmark(
-        bench_, [](const std::string& line) { fmt::print(stderr, "bench: {}\n", line); });
+    const bench::BenchResult result = bench::run_benchmark(bench_, [this](const std::string& line) {
+      if (!quiet) fmt::print(stderr, "bench: {}\n", line);
+    });
     const bench::Machine machine = bench::this_machine();
     const std::string tables = bench::markdown(result, machine);
     const std::string values = json_text(to_json(result, machine), 2);
-    fmt::print("{}\n", json_ ? values : tables);
+    fmt::print("{}\n", as_json ? values : tables);
     if (!result.verified())
       fail("nothing was timed; mdsm check compares layer by layer",
            "the native engine and its reference differ");
@@ -111,7 +112,7 @@ class Bench : public Command {
   bench::Suite suite_ = bench::Suite::quick;
   std::string out_, markdown_;
   int64_t batch_ = bench::Configuration().batch, seed_ = 0, threads_ = 0;
-  bool no_peer_ = false, dry_run_ = false, worker_ = false, json_ = false;
+  bool no_peer_ = false, dry_run_ = false, worker_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "app/model_use.h"
 #include "app/network_options.h"
 #include "cli/command.h"
+#include "cli/show.h"
 #include "core/error.h"
 
 namespace mdsm::cli {
@@ -26,7 +27,6 @@ class Check : public Command {
     options.add("seed", seed_, "seed of weights, images and noise").range(0);
     options.add("device", job_.check.device, "where LibTorch computes: cpu, cuda or cuda:K").meta("DEVICE");
     options.add("threads", job_.threads, "CPU threads; 0 takes all").range(0, 1024);
-    options.add("json", json_, "print JSON for machines").command_line_only();
     options.example("mdsm check --net res12 --width 16");
     options.example("mdsm check --all");
   }
@@ -39,24 +39,24 @@ class Check : public Command {
     if (all_) return run_all();
     if (job_.model.empty()) job_.spec = network_.spec(options);
     const app::CheckResult result = run_check(job_);
-    json_ ? app::print_json(to_json(result)) : print(result);
+    show(result, as_json);
     return result.ok() ? 0 : 1;
   }
 
  private:
   int run_all() const {
-    if (!json_) app::print_check_heading();
+    if (!as_json) app::print_check_heading();
     const app::CheckAllResult result = run_check_all(job_, [this](const app::CheckResult& one) {
-      if (!json_) print_check_row(one);
+      if (!as_json) print_check_row(one);
     });
-    json_ ? app::print_json(to_json(result)) : print_check_verdict(result);
+    as_json ? app::print_json(to_json(result)) : print_check_verdict(result);
     return result.ok() ? 0 : 1;
   }
 
   app::CheckOptions job_;
   app::NetworkOptions network_;
   int64_t seed_ = 0;
-  bool all_ = false, json_ = false;
+  bool all_ = false;
 };
 
 }  // namespace

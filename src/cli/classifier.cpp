@@ -3,6 +3,7 @@
 
 #include "app/model_use.h"
 #include "cli/command.h"
+#include "cli/show.h"
 #include "core/error.h"
 #include "core/stop_flag.h"
 #include "data/data_options.h"
@@ -21,7 +22,6 @@ class ClassifierCommand : public Command {
 
  private:
   app::ClassifierOptions job_;
-  bool json_ = false;
 };
 
 void ClassifierCommand::declare(OptionSet& options) {
@@ -35,8 +35,9 @@ void ClassifierCommand::declare(OptionSet& options) {
   options.group("Network");
   options.add("width", training.width, "channels of the first of three convolutions; they double twice")
       .range(1, 256);
-  options.add("features", training.features, "outputs of the hidden layer, the features of evaluate")
-      .range(1, 4096);
+  options.add("hidden", training.features, "outputs of the hidden layer, the features of evaluate")
+      .range(1, 4096)
+      .formerly("features");
   options.group("Training");
   options.add("epochs", training.epochs, "passes over the data").range(1, 10000);
   options.add("batch", training.batch, "images an update").range(1, 65536);
@@ -46,8 +47,7 @@ void ClassifierCommand::declare(OptionSet& options) {
   options.add("shift", training.shift, "pixels by which images are moved at random").range(0, 64);
   options.add("seed", job_.seed, "of the first weights, the order, shifts, flips, and random subsets")
       .range(0);
-  options.add("threads", job_.threads, "CPU threads; 0 = all. They make no difference to the result")
-      .range(0, 4096);
+  options.add("threads", job_.threads, "CPU threads; 0 takes all").range(0, 1024);
   options.group("Output");
   options.add("out", job_.out, "the classifier, weights as float16").meta("FILE.safetensors");
   options.add("full", job_.full, "store the weights as float32");
@@ -55,7 +55,6 @@ void ClassifierCommand::declare(OptionSet& options) {
       .add("measure", job_.measured, "train nothing: accuracy of this classifier (a file, or a bundled one)")
       .meta("CLASSIFIER");
   options.add("force", job_.force, "replace the file").command_line_only();
-  options.add("json", json_, "print JSON for machines").command_line_only();
   options.example("mdsm classifier --data fashion-mnist --flip --out classifier.safetensors");
   options.example("mdsm classifier --data mnist --measure mnist");
 }
@@ -66,13 +65,10 @@ int ClassifierCommand::run(OptionSet& options) {
   if (!job_.measured.empty() && options.given("hold-out"))
     fail_usage("leave it out", "--hold-out with --measure, which trains nothing");
   if (!job_.measured.empty() && !options.given("split")) job_.data.split = data::Split::test;
-  job_.log_epochs = !json_;
+  job_.log_epochs = !as_json;
   const StopFlag stop;
   const app::ClassifierResult found = app::run_classifier(job_, stop.flag());
-  if (json_)
-    app::print_json(to_json(found));
-  else
-    print(found);
+  show(found, as_json);
   return 0;
 }
 

@@ -22,6 +22,9 @@ class Command {
   // Returns the exit code. `options` is the parsed set, for commands that save or layer options.
   virtual int run(OptionSet& options) = 0;
 
+  // What every command has, set before run(): --json prints JSON for machines, --quiet keeps all but warnings
+  // and errors from standard error.
+  bool as_json = false, quiet = false;
   // The processes that run it, set before run(); this one alone where no launcher started more.
   distributed::Communicator* world = &distributed::alone();
 };

@@ -33,7 +33,6 @@ class Data : public Command {
     options.add("npz", show_.npz, "write the images as ADM does: arr_0, uint8 of (N,H,W,C); arr_1, labels")
         .meta("FILE.npz");
     options.add("force", show_.force, "replace an existing .npz file").command_line_only();
-    options.add("json", json_, "print JSON").command_line_only();
     options.example("mdsm data fashion-mnist --sheet sheet.png");
     options.example("mdsm data samples/samples.npy --npz samples.npz");
     options.example("mdsm data photos --crop 140 --resize 64 --json");
@@ -45,16 +44,16 @@ class Data : public Command {
         fail_usage("name a source", "mdsm data: --{} of what?", file);
     show_.data.seed = static_cast<uint64_t>(seed_);
     if (show_.data.source.empty() || list_)
-      show(app::known_sources(), json_);
+      show(app::known_sources(), as_json);
     else
-      show(app::run_data(show_), json_);
+      show(app::run_data(show_), as_json);
     return 0;
   }
 
  private:
   app::DataOptions show_;
   int64_t seed_ = 0;
-  bool list_ = false, json_ = false;
+  bool list_ = false;
 };
 
 }  // namespace

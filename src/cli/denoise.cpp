@@ -37,7 +37,7 @@ class Denoise : public Command {
             "filters")
         .range(0, 100);
     options.add("seed", denoise_.seed, "of the added noise, and of data drawn at random").range(0, 9e15);
-    declare_picture_output(options, denoise_.pictures, json_);
+    declare_picture_output(options, denoise_.pictures);
     options.example("mdsm denoise photo.jpg --out clean    # by photos, or photos-grey");
     options.example("mdsm denoise noisy/ --model runs/00000 --out clean");
     options.example(
@@ -54,13 +54,12 @@ class Denoise : public Command {
       fail_usage("use --steps 2 or more with it", "--share has no meaning for one jump");
     const StopFlag stop;
     const app::DenoiseResult result = app::run_denoise(denoise_, stop.flag());
-    if (world->first()) show(result, json_);
+    if (world->first()) show(result, as_json);
     return 0;
   }
 
  private:
   app::DenoiseOptions denoise_;
-  bool json_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "app/model_use.h"
 #include "app/network_options.h"
 #include "cli/command.h"
+#include "cli/show.h"
 
 namespace mdsm::cli {
 namespace {
@@ -20,7 +21,6 @@ class Describe : public Command {
     options.group("Output");
     options.add("batch", job_.batch, "images a batch, for the memory").range(1, 1'000'000);
     options.add("svg", job_.svg, "draw the network to this file").meta("FILE.svg");
-    options.add("json", json_, "print JSON for machines").command_line_only();
     options.example("mdsm describe --net res18 --width 128 --channels 3");
     options.example("mdsm describe --net unet --width 32 --channels 3 --svg unet.svg");
   }
@@ -31,14 +31,13 @@ class Describe : public Command {
     else
       network_.exclude(options, "model");
     const app::DescribeResult result = run_describe(job_);
-    json_ ? app::print_json(to_json(result)) : print(result);
+    show(result, as_json);
     return 0;
   }
 
  private:
   app::DescribeOptions job_;
   app::NetworkOptions network_;
-  bool json_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "app/energy.h"
 
 #include "cli/command.h"
+#include "cli/show.h"
 #include "data/data_options.h"
 
 namespace mdsm::cli {
@@ -14,28 +15,25 @@ class Energy : public Command {
     job_.use.declare_model(options);
     data::declare_data_options(options, job_.data);
     options.group("Energies");
-    options.add("noise", job_.noise, "standard deviation of Gaussian noise put on the images").range(0, 1000);
+    options.add("add-noise", job_.noise, "standard deviation of Gaussian noise put on the images")
+        .range(0, 1000)
+        .formerly("noise");
     options.add("seed", job_.seed, "seed of the noise and of random data").range(0);
     job_.use.declare_engine(options);
     options.group("Output");
     options.add("out", job_.out, "write the energies (N) as .npy").meta("FILE.npy");
     options.add("gradient", job_.gradient, "write grad_x = +dE/dx (N,C,H,W) as .npy").meta("FILE.npy");
-    options.add("json", json_, "print JSON for machines").command_line_only();
-    options.example("mdsm energy --model runs/00000 --data fashion-mnist --split test --noise 0.1");
+    options.example("mdsm energy --model runs/00000 --data fashion-mnist --split test --add-noise 0.1");
   }
 
   int run(OptionSet&) override {
     const app::EnergyResult found = app::run_energy(job_);
-    if (json_)
-      app::print_json(to_json(found));
-    else
-      print(found);
+    show(found, as_json);
     return 0;
   }
 
  private:
   app::EnergyOptions job_;
-  bool json_ = false;
 };
 
 }  // namespace

@@ -35,7 +35,6 @@ class Evaluate : public Command {
   std::vector<std::string> checkpoint_names_;  // options that belong to --checkpoints
   std::string seeds_;
   int64_t n_ = 1000;
-  bool json_ = false;
 };
 
 void Evaluate::declare_checkpoints(OptionSet& options) {
@@ -80,7 +79,6 @@ void Evaluate::declare(OptionSet& options) {
            "folder for features and probabilities of both sets as .npy")
       .meta("FOLDER");
   options.add("force", evaluate_.force, "replace files").command_line_only();
-  options.add("json", json_, "print JSON for machines").command_line_only();
   options.example("mdsm evaluate --samples samples --data fashion-mnist");
   options.example("mdsm evaluate --samples samples --data cifar10 --features inception-2015-12-05.pt");
   options.example("mdsm evaluate --checkpoints runs/00000 -n 1000 --sampler fast --data fashion-mnist");
@@ -98,7 +96,7 @@ void Evaluate::check(const OptionSet& options) const {
     refuse({name.c_str()}, of_run, "without --checkpoints, which draws samples");
   if (evaluate_.data.source.empty() == evaluate_.statistics.empty())
     fail_usage("name what samples are compared with", "give one of --data and --statistics");
-  refuse({"split", "limit", "crop", "resize"}, evaluate_.statistics.empty(),
+  refuse({"split", "subset", "crop", "resize"}, evaluate_.statistics.empty(),
          "without --data; it is not for the samples");
   refuse({"engine", "exact"}, of_run, "without --checkpoints, which runs a model");
   refuse({"device", "batch"}, of_run || !evaluate_.features.script.empty(),
@@ -138,7 +136,7 @@ int Evaluate::run(OptionSet& options) {
   }
   const app::EvaluateResult result = job.run(of_run ? &sampler_ : nullptr);
   if (!world->first()) return 0;
-  json_ ? app::print_json(to_json(result)) : print(result, metrics_);
+  as_json ? app::print_json(to_json(result)) : print(result, metrics_);
   if (!result.complete)
     fail("see the rows; those that are there are good", "not every checkpoint of {} could be measured",
          evaluate_.checkpoints);

@@ -2,6 +2,7 @@
 // it.
 #include "app/convert.h"
 #include "cli/command.h"
+#include "cli/show.h"
 
 namespace mdsm::cli {
 namespace {
@@ -37,7 +38,7 @@ class Export : public Command {
   }
 
   int run(OptionSet&) override {
-    print(run_export(job_));
+    show(run_export(job_), as_json);
     return 0;
   }
 

@@ -1,6 +1,7 @@
 // mdsm import: a PyTorch state dict becomes a model file; app/convert.h does it.
 #include "app/convert.h"
 #include "cli/command.h"
+#include "cli/show.h"
 
 namespace mdsm::cli {
 namespace {
@@ -37,7 +38,7 @@ class Import : public Command {
   int run(OptionSet& options) override {
     for (const char* name : {"head", "activation", "size"})
       if (options.given(name)) job_.unet_only.push_back(name);
-    print(run_import(job_));
+    show(run_import(job_), as_json);
     return 0;
   }
 

@@ -19,7 +19,7 @@ class Inpaint : public Command {
     options.add("n", inpaint_.completions, "completions of each picture").range(1, 10000);
     options.add("seed", inpaint_.seed, "of the first completion, and of --random-missing").range(0, 9e15);
     sampler_.declare(options, {"fast", "annealed"});
-    declare_picture_output(options, inpaint_.pictures, json_);
+    declare_picture_output(options, inpaint_.pictures);
     options.example("mdsm inpaint photo.png --mask mask.png --model runs/00000 -n 4");
     options.example(
         "mdsm inpaint --data fashion-mnist --split test --limit 8 --box 8,8,16,16 --model runs/00000");
@@ -29,14 +29,13 @@ class Inpaint : public Command {
     choose_missing(options, inpaint_.missing);
     inpaint_.sampling = app::chosen_sampling(sampler_, options);
     const StopFlag stop;
-    show(app::run_complete(inpaint_, stop.flag()), json_);
+    show(app::run_complete(inpaint_, stop.flag()), as_json);
     return 0;
   }
 
  private:
   app::CompleteOptions inpaint_;
   app::SamplerChoice sampler_;
-  bool json_ = false;
 };
 
 }  // namespace

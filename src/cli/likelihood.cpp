@@ -5,6 +5,7 @@
 #include "app/denoising_likelihood.h"
 #include "app/world.h"
 #include "cli/command.h"
+#include "cli/show.h"
 #include "core/error.h"
 #include "core/stop_flag.h"
 #include "data/data_options.h"
@@ -36,7 +37,6 @@ class LikelihoodCommand : public Command {
   app::LikelihoodOptions job_;
   app::DenoisingLikelihoodOptions denoising_;
   std::string schedule_ = job_.schedule.text();
-  bool json_ = false;
 };
 
 void LikelihoodCommand::declare(OptionSet& options) {
@@ -56,19 +56,19 @@ void LikelihoodCommand::declare(OptionSet& options) {
   options.group("Output");
   options.add("out", job_.out, "folder for likelihood.json and likelihood.svg").meta("FOLDER");
   options.add("force", job_.force, "replace what is in the folder").command_line_only();
-  options.add("json", json_, "print JSON for machines").command_line_only();
   options.example(
       "mdsm likelihood --model runs/00000 --data fashion-mnist --distributions 1000 --out likelihood");
   options.example(
-      "mdsm likelihood --model fashion-mnist --data fashion-mnist --limit 1000 --method denoising");
+      "mdsm likelihood --model fashion-mnist --data fashion-mnist --subset 1000 --method denoising");
 }
 
 void LikelihoodCommand::declare_annealing(OptionSet& options) {
   eval::AisPlan& plan = job_.plan;
   options
-      .add("noise", job_.noise.sigma,
-           "Gaussian noise put on the images; sigma0 makes them what the model is of")
-      .range(0, 1000);
+      .add("add-noise", job_.noise.sigma,
+           "standard deviation of Gaussian noise put on the images; sigma0 makes them what the model is of")
+      .range(0, 1000)
+      .formerly("noise");
   options.add("dequantise", job_.noise.dequantise,
               "add uniform noise of one grey level, half to either side");
   options.add("distributions", job_.schedule.distributions, "K, steps from the reference to the model")
@@ -82,8 +82,10 @@ void LikelihoodCommand::declare_annealing(OptionSet& options) {
               "forward bounds log Z from below; reverse from above, if it starts at samples of the model");
   options
       .add("samples", job_.samples,
-           "start reverse chains at these samples of the model instead of the images")
-      .meta("FOLDER|FILE.npy");
+           "start reverse chains at these samples of the model (a folder of mdsm sample, or samples.npy) "
+           "instead of "
+           "the images")
+      .meta("SOURCE");
   options
       .add("samples-noise", job_.samples_noise,
            "Gaussian noise put on the samples; -1 = sigma0, for samples that ended with a jump")
@@ -100,13 +102,13 @@ void LikelihoodCommand::declare_annealing(OptionSet& options) {
   options.add("reference-mean", job_.reference_mean, "the constant").range(-1000, 1000);
   options.add("reference-std", job_.reference_std, "width of the Gaussian; 0 fits it to the images")
       .range(0, 1000);
-  options.add("save-every", job_.save_every, "seconds between checkpoints").range(0);
+  options.add("save-seconds", job_.save_every, "seconds between checkpoints").range(0).formerly("save-every");
   options.add("resume", job_.resume, "go on with the unfinished run in the folder").command_line_only();
 }
 
 void LikelihoodCommand::declare_denoising(OptionSet& options) {
   eval::BoundOptions& bound = denoising_.bound;
-  options.add("noise", bound.low, "lowest noise level, which the images are taken to have; 0 = sigma0")
+  options.add("add-noise", bound.low, "lowest noise level, which the images are taken to have; 0 = sigma0")
       .range(0, 1000);
   options
       .add("sigma-max", bound.high,
@@ -130,7 +132,7 @@ void LikelihoodCommand::check(const OptionSet& options) const {
   if (job_.reference != eval::ReferenceMean::constant && options.given("reference-mean"))
     fail_usage("leave it out", "--reference-mean has no meaning for --reference {}",
                to_string(job_.reference));
-  for (const char* name : {"noise", "dequantise", "split", "limit", "crop", "resize", "pad", "colour"})
+  for (const char* name : {"add-noise", "dequantise", "split", "subset", "crop", "resize", "pad", "colour"})
     if (job_.data.source.empty() && options.given(name))
       fail_usage("leave it out, or give --data", "--{} has no meaning without --data", name);
   if (job_.samples.empty() && options.given("samples-noise"))
@@ -147,7 +149,7 @@ int LikelihoodCommand::run_denoising(OptionSet& options) {
   const StopFlag stop;
   const auto found = app::run_denoising_likelihood(denoising_, stop.flag());
   if (!world->first()) return 0;
-  json_ ? app::print_json(to_json(found)) : print(found);
+  show(found, as_json);
   return 0;
 }
 
@@ -163,10 +165,7 @@ int LikelihoodCommand::run(OptionSet& options) {
   const StopFlag stop;
   const app::LikelihoodResult found = app::run_likelihood(job_, stop.flag());
   if (!world->first()) return 0;
-  if (json_)
-    app::print_json(to_json(found));
-  else
-    print(found);
+  show(found, as_json);
   return 0;
 }
 

@@ -14,14 +14,13 @@ class Models : public Command {
   const char* summary() const override { return "List the models that come with mdsm"; }
   void declare(OptionSet& options) override {
     options.group("Output");
-    options.add("json", json_, "print JSON for machines").command_line_only();
     options.example("mdsm models");
     options.example("mdsm sample --model fashion-mnist --sampler fast");
   }
 
   int run(OptionSet&) override {
     const std::vector<app::BundledModel> models = app::run_models();
-    if (json_)
+    if (as_json)
       app::print_json(app::to_json(models));
     else if (models.empty())
       fail("set MDSM_MODELS to the folder they are in", "no models were found");
@@ -31,7 +30,6 @@ class Models : public Command {
   }
 
  private:
-  bool json_ = false;
 };
 
 }  // namespace

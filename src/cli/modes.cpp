@@ -3,6 +3,7 @@
 
 #include "app/model_use.h"
 #include "cli/command.h"
+#include "cli/show.h"
 
 namespace mdsm::cli {
 namespace {
@@ -28,12 +29,11 @@ class Modes : public Command {
         .add("classifier", job_.classifier, "reads one channel: a file of mdsm classifier, or a bundled one")
         .meta("CLASSIFIER");
     options.add("seed", job_.seed, "of random data").range(0);
-    options.add("threads", job_.threads, "CPU threads; 0 = all").range(0, 4096);
+    options.add("threads", job_.threads, "CPU threads; 0 takes all").range(0, 1024);
     options.group("Output");
     options.add("out", job_.out, "also write the JSON, with the count of every mode, to a file")
         .meta("FILE.json");
     options.add("force", job_.force, "replace the file").command_line_only();
-    options.add("json", json_, "print JSON for machines").command_line_only();
     options.example("mdsm modes --samples samples");
     options.example("mdsm modes --samples stacked-mnist --split test --limit 8000");
   }
@@ -41,16 +41,12 @@ class Modes : public Command {
   int run(OptionSet& options) override {
     job_.bundled = !options.given("classifier");
     const app::ModesResult found = app::run_modes(job_);
-    if (json_)
-      app::print_json(to_json(found));
-    else
-      print(found);
+    show(found, as_json);
     return 0;
   }
 
  private:
   app::ModesOptions job_;
-  bool json_ = false;
 };
 
 }  // namespace

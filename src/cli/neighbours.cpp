@@ -4,6 +4,7 @@
 
 #include "app/model_use.h"
 #include "cli/command.h"
+#include "cli/show.h"
 #include "core/error.h"
 #include "data/data_options.h"
 
@@ -23,7 +24,6 @@ class NeighboursCommand : public Command {
   void check(const OptionSet& options) const;
 
   app::NeighboursOptions job_;
-  bool json_ = false;
 };
 
 void NeighboursCommand::declare(OptionSet& options) {
@@ -58,7 +58,6 @@ void NeighboursCommand::declare(OptionSet& options) {
   options.add("rows", job_.rows, "samples in the figure").range(1, 1000);
   options.add("scale", job_.scale, "size of a pixel in the figure").range(1, 16);
   options.add("force", job_.force, "replace the results in the folder").command_line_only();
-  options.add("json", json_, "print JSON for machines").command_line_only();
   options.example("mdsm neighbours samples --data fashion-mnist --classifier fashion-mnist --out neighbours");
 }
 
@@ -78,10 +77,7 @@ int NeighboursCommand::run(OptionSet& options) {
   check(options);
   job_.recorded = options.to_json();
   const app::NeighboursResult found = app::run_neighbours(job_);
-  if (json_)
-    app::print_json(to_json(found));
-  else
-    print(found);
+  show(found, as_json);
   return 0;
 }
 

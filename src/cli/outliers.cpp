@@ -2,6 +2,7 @@
 #include "app/outliers.h"
 
 #include "cli/command.h"
+#include "cli/show.h"
 #include "core/error.h"
 #include "data/data_options.h"
 
@@ -20,57 +21,59 @@ class Outliers : public Command {
 
  private:
   app::OutliersOptions job_;
-  bool json_ = false;
 };
 
 void Outliers::declare(OptionSet& options) {
   job_.use.declare_model(options);
   options.group("Images");
-  options.add("in", job_.inside, "source of ordinary images, as for --data of other commands")
+  options.add("data", job_.inside, "ordinary images, of the kind that the model knows")
       .meta("SOURCE")
-      .required();
+      .required()
+      .not_in_environment()
+      .formerly("in");
   options.add("against", job_.outside, "source of outliers; give it several times for several")
       .meta("SOURCE")
       .required();
-  options.add("fit", job_.fit, "ordinary images that only fit the density models; 0 = half of them").range(0);
+  options.add("fit-images", job_.fit, "ordinary images that only fit the density models; 0 = half of them")
+      .range(0)
+      .formerly("fit");
   options
       .add("fit-train", job_.fit_train,
            "so many images of the training part fit the density models instead; all others are compared")
       .range(0);
   data::declare_data_options(options, job_.data, {.source = false, .random_limit = true});
   options.group("Scores");
-  options.add("levels", job_.levels, "noise levels of the features, separated by commas").meta("LIST");
-  options.add("features", job_.features.kind, "at each level: score norms, denoising errors, or both");
+  options.add("noise-levels", job_.levels, "noise levels of the features, separated by commas")
+      .meta("LIST")
+      .formerly("levels");
+  options.add("measures", job_.features.kind, "at each level: score norms, denoising errors, or both")
+      .formerly("features");
   options.add("draws", job_.features.draws, "of the noise; every feature is a mean over them")
       .range(1, 65535);
   options.add("components", job_.scores.mixture.components, "Gaussians of the mixture").range(1, 1000);
   options.add("covariance", job_.scores.mixture.covariance,
               "of each Gaussian: full, or diagonal (off-diagonal terms 0)");
-  options.add("k", job_.scores.neighbours, "the distance to the k-th nearest neighbour is a score")
+  options.add("k", job_.scores.neighbours, "neighbours: the distance to the k-th nearest is a score")
       .range(1, 1e6);
   options.add("seed", job_.seed, "of the noise, the split, the mixture, and random subsets").range(0, 1e9);
   job_.use.declare_engine(options);
   options.group("Output");
   options.add("out", job_.out, "folder for outliers.json, roc-*.svg and histogram-*.svg").meta("FOLDER");
   options.add("force", job_.force, "replace the results in the folder").command_line_only();
-  options.add("json", json_, "print JSON for machines").command_line_only();
   options.example(
-      "mdsm outliers --model runs/00000 --in fashion-mnist --against mnist --against noise.npy --out "
+      "mdsm outliers --model runs/00000 --data fashion-mnist --against mnist --against noise.npy --out "
       "outliers");
 }
 
 int Outliers::run(OptionSet& options) {
-  if (job_.fit_train > 0 && options.given("fit"))
-    fail_usage("choose one", "--fit and --fit-train exclude each other");
+  if (job_.fit_train > 0 && options.given("fit-images"))
+    fail_usage("choose one", "--fit-images and --fit-train exclude each other");
   if (job_.fit_train > 0 && job_.data.split == data::Split::train)
     fail_usage("compare other images",
                "--fit-train with --split train: the fitting images would be compared too");
   job_.recorded = options.to_json();
   const app::OutliersResult found = app::run_outliers(job_);
-  if (json_)
-    app::print_json(to_json(found));
-  else
-    print(found);
+  show(found, as_json);
   return 0;
 }
 

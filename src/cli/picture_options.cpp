@@ -14,14 +14,13 @@ void declare_pictures(OptionSet& options, app::PictureOptions& pictures) {
   data::declare_data_options(options, pictures.data);
 }
 
-void declare_picture_output(OptionSet& options, app::PictureOptions& pictures, bool& json) {
+void declare_picture_output(OptionSet& options, app::PictureOptions& pictures) {
   pictures.out = options.command();
   pictures.use.declare_engine(options);
   options.group("Output");
   options.add("out", pictures.out, "folder for the results, under the names of the pictures").meta("FOLDER");
   options.add("scale", pictures.scale, "size of a pixel in figure.png").range(1, 16);
   options.add("force", pictures.force, "replace results that exist").command_line_only();
-  options.add("json", json, "print JSON for machines").command_line_only();
 }
 
 void declare_missing(OptionSet& options, app::MissingOptions& missing) {

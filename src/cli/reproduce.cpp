@@ -1,7 +1,10 @@
 // mdsm reproduce: the paper's experiments from recipes, and their report; app/reproduce.h runs them.
 #include "app/reproduce.h"
 
+#include <cstdio>
+
 #include "cli/command.h"
+#include "cli/show.h"
 #include "core/error.h"
 #include "core/stop_flag.h"
 
@@ -31,11 +34,13 @@ class Reproduce : public Command {
     options.add("experiment", job_.experiments, "names of recipes, or all; none lists them")
         .positional()
         .meta("EXPERIMENT");
-    options.add("scale", job_.run.scale, "smoke: minutes, cpu: hours on two cores, paper: the original size");
+    options.add("budget", job_.run.scale, "smoke: minutes, cpu: hours on two cores, paper: the original size")
+        .formerly("scale");
     options
-        .add("data", data_,
+        .add("source", data_,
              "where a data set is, as in cifar10=PATH; found by itself where mdsm data finds it")
-        .meta("NAME=SOURCE");
+        .meta("NAME=SOURCE")
+        .formerly("data");
     options.add("with", settings_, "another value for a variable of the recipes, as in steps=500")
         .meta("NAME=VALUE");
     options.add("recipes", recipes_, "folder of recipes; configs/reproduce comes with mdsm").meta("FOLDER");
@@ -45,40 +50,50 @@ class Reproduce : public Command {
     options.add("device", job_.run.device, "cpu, or cuda or cuda:K for the torch engine").meta("DEVICE");
     options.add("threads", job_.run.threads, "CPU threads; 0 takes all").range(0, 1024);
     options.group("Output");
-    options.add("out", out_, "folder of all results and report.html; without it reproduce-SCALE")
+    options.add("out", out_, "folder of all results and report.html; without it reproduce-BUDGET")
         .meta("FOLDER");
     options.add("force", job_.force, "do steps again that another command has done").command_line_only();
-    options.example("mdsm reproduce all --scale smoke");
-    options.example("mdsm reproduce modes --scale cpu --data mnist=mnist:PATH");
+    options.example("mdsm reproduce all --budget smoke");
+    options.example("mdsm reproduce modes --budget cpu --source mnist=mnist:PATH");
   }
 
   int run(OptionSet&) override {
     const std::string scale = to_string(job_.run.scale);
     job_.run.out = fs::absolute(out_.empty() ? "reproduce-" + scale : out_);
-    job_.run.data = pairs(data_, "--data");
+    job_.run.data = pairs(data_, "--source");
     job_.run.settings = pairs(settings_, "--with");
     job_.recipes = recipes_;
     if (job_.experiments.empty()) {
-      print_list(list_recipes(job_));
+      const auto list = list_recipes(job_);
+      as_json ? app::print_json(to_json(list)) : print_list(list);
     } else if (dry_run_) {
-      print_plan(plan_recipes(job_));
+      const auto plan = plan_recipes(job_);
+      as_json ? app::print_json(to_json(plan)) : print_plan(plan);
     } else {
       job_.command = command(scale);
+      if (!quiet) job_.say = [this](const std::string& line) { say(line); };
       const StopFlag stop;
       const app::ReproduceResult result = run_reproduce(job_, stop.flag());
-      print(result);
+      show(result, as_json);
       require_success(result);
     }
     return 0;
   }
 
  private:
+  // To standard output, which JSON has for itself.
+  void say(const std::string& line) const {
+    std::FILE* const to = as_json ? stderr : stdout;
+    fmt::print(to, "{}\n", line);
+    std::fflush(to);
+  }
+
   // The call as typed, as far as it says what was run.
   std::vector<std::string> command(const std::string& scale) const {
     std::vector<std::string> words = {"reproduce"};
     words.insert(words.end(), job_.experiments.begin(), job_.experiments.end());
-    words.insert(words.end(), {"--scale", scale});
-    for (const std::string& pair : data_) words.insert(words.end(), {"--data", pair});
+    words.insert(words.end(), {"--budget", scale});
+    for (const std::string& pair : data_) words.insert(words.end(), {"--source", pair});
     for (const std::string& pair : settings_) words.insert(words.end(), {"--with", pair});
     return words;
   }

@@ -30,7 +30,6 @@ class Restore : public Command {
   app::RestoreOptions restore_;
   app::MissingOptions missing_;
   app::SamplerChoice sampler_;
-  bool json_ = false;
 };
 
 void Restore::declare(OptionSet& options) {
@@ -54,7 +53,7 @@ void Restore::declare(OptionSet& options) {
   options.add("n", restore_.results, "results for each picture").range(1, 10000);
   options.add("seed", restore_.seed, "of the first result, and of --random-missing").range(0, 9e15);
   sampler_.declare(options, {"fast"});
-  declare_picture_output(options, restore_.pictures, json_);
+  declare_picture_output(options, restore_.pictures);
   options.example("mdsm restore small.png --task superres --factor 2 --model runs/00000");
   options.example(
       "mdsm restore --data fashion-mnist --split test --limit 8 --task deblur --kernel gaussian:1.5 "
@@ -86,11 +85,11 @@ int Restore::run(OptionSet& options) {
   if (task_ == Task::missing) choose_missing(options, missing_);
   const StopFlag stop;
   if (task_ == Task::missing) {
-    show(app::run_complete(completion(), stop.flag()), json_);
+    show(app::run_complete(completion(), stop.flag()), as_json);
     return 0;
   }
   restore_.task = task_ == Task::superres ? app::RestoreTask::superres : app::RestoreTask::deblur;
-  show(app::run_restore(restore_, stop.flag()), json_);
+  show(app::run_restore(restore_, stop.flag()), as_json);
   return 0;
 }
 

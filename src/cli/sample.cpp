@@ -3,6 +3,7 @@
 
 #include "app/world.h"
 #include "cli/command.h"
+#include "cli/show.h"
 #include "core/error.h"
 #include "core/seeds.h"
 #include "core/stop_flag.h"
@@ -36,7 +37,6 @@ class Sample : public Command {
     options.add("scale", sample_.scale, "size of a pixel in the pictures").range(1, 16);
     options.add("resume", sample_.resume, "go on with the samples that the folder lacks").command_line_only();
     options.add("force", sample_.force, "replace the samples in the folder").command_line_only();
-    options.add("json", json_, "print JSON for machines").command_line_only();
     options.example("mdsm sample --model runs/00000 -n 64 --out samples");
     options.example("mdsm sample --model model.safetensors --seeds 0-9,42 --each --trajectory");
   }
@@ -55,7 +55,7 @@ class Sample : public Command {
     sampler_.resolve(options, model.info);
     const StopFlag stop;
     const app::SampleResult result = app::run_sample(sample_, model, sampler_, stop.flag());
-    if (world->first()) json_ ? app::print_json(to_json(result)) : print(result);
+    if (world->first()) show(result, as_json);
     return 0;
   }
 
@@ -64,7 +64,6 @@ class Sample : public Command {
   app::SamplerChoice sampler_;
   std::string seeds_;
   int64_t n_ = 64;
-  bool json_ = false;
 };
 
 }  // namespace

@@ -55,7 +55,9 @@ void Score::declare(OptionSet& options) {
       .range(1e-5, 0.5);
   options.add("hold-out", fitting_.detector.hold_out, "--fit: share of the images that sets the threshold")
       .range(0.05, 0.95);
-  options.add("levels", fitting_.levels, "--fit: noise levels, separated by commas").meta("LIST");
+  options.add("noise-levels", fitting_.levels, "--fit: noise levels, separated by commas")
+      .meta("LIST")
+      .formerly("levels");
   options.add("draws", fitting_.detector.features.draws, "--fit: draws of the noise at each level")
       .range(1, 1000);
   options.add("components", fitting_.detector.mixture.components, "--fit: Gaussians of the density of norms")
@@ -79,6 +81,9 @@ void refuse(const OptionSet& options, std::initializer_list<const char*> names, 
 }
 
 int Score::run(OptionSet& options) {
+  if (as_json && options.given("format") && format_ != Format::json)
+    fail_usage("leave one out", "--json and --format {} exclude each other", to_string(format_));
+  if (as_json) format_ = Format::json;
   if (fit_) {
     refuse(options, {"detector", "heatmap"}, "leave it out", "with --fit");
     if (!scoring_.images.empty())
@@ -90,7 +95,7 @@ int Score::run(OptionSet& options) {
     show(app::fit_detector(fitting_), format_ == Format::json);
     return 0;
   }
-  refuse(options, {"out", "rate", "hold-out", "levels", "draws", "components"}, "use it with --fit",
+  refuse(options, {"out", "rate", "hold-out", "noise-levels", "draws", "components"}, "use it with --fit",
          "without --fit");
   refuse(options, {"crop", "resize", "pad", "colour"}, "give it to mdsm score --fit",
          "here: the detector knows how images are fitted");

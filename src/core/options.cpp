@@ -1,13 +1,16 @@
 #include "core/options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "core/nearest.h"
 #include "core/toml.h"
 
@@ -53,6 +56,8 @@ std::string plain_text(const json& value) {
 
 std::string trimmed_number(double value) { return fmt::format("{}", value); }
 
+}  // namespace
+
 std::string value_text(const Option::Target& target) {
   return std::visit(
       Overload{[](bool* v) -> std::string { return *v ? "true" : "false"; },
@@ -61,8 +66,6 @@ std::string value_text(const Option::Target& target) {
                [](const EnumVariable& v) { return v.get(v.variable); }},
       target);
 }
-
-}  // namespace
 
 Option::Option(std::string name, Target target, std::string help, std::string group)
     : name_(std::move(name)), group_(std::move(group)) {
@@ -113,8 +116,48 @@ Option& Option::positional() {
   return command_line_only();
 }
 Option& Option::command_line_only() {
+  key_ = false;
+  return unsaved();
+}
+Option& Option::unsaved() {
   saved_ = false;
   return *this;
+}
+Option& Option::not_in_environment() {
+  in_environment_ = false;
+  return *this;
+}
+Option& Option::hidden() {
+  hidden_ = true;
+  return *this;
+}
+Option& Option::alias(std::string name) {
+  aliases_.push_back(std::move(name));
+  return *this;
+}
+Option& Option::formerly(std::string name) {
+  former_names_.push_back(std::move(name));
+  return *this;
+}
+Option& Option::value_alias(std::string spelling, std::string meant) {
+  value_aliases_.emplace_back(std::move(spelling), std::move(meant));
+  return *this;
+}
+Option& Option::shown_default(std::string text) {
+  shown_default_ = std::move(text);
+  return *this;
+}
+
+bool Option::has_name(std::string_view name) const {
+  return name_ == name || std::ranges::count(aliases_, name) > 0 ||
+         std::ranges::count(former_names_, name) > 0;
+}
+
+std::string Option::environment_name() const {
+  if (!key_ || !in_environment_) return "";
+  std::string name = "MDSM_" + name_;
+  for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
 }
 
 std::string Option::display_name() const { return positional_ ? meta_text() : "--" + name_; }
@@ -129,7 +172,9 @@ void Option::check_number(double value) const {
 }
 
 void Option::assign(const std::string& text, bool append) {
-  for (const Use& use : uses_) assign(use.target, text, append);
+  const auto other = std::ranges::find(value_aliases_, text, &decltype(value_aliases_)::value_type::first);
+  const std::string& meant = other == value_aliases_.end() ? text : other->second;
+  for (const Use& use : uses_) assign(use.target, meant, append);
   given_ = true;
 }
 
@@ -242,7 +287,7 @@ json OptionSet::chosen_json() const {
 }
 
 void OptionSet::accept_config() {
-  group("Configuration");
+  group("General");
   add("config", config_files_, "options from a TOML or JSON file, keys as the long options")
       .meta("FILE")
       .command_line_only();
@@ -252,18 +297,40 @@ void OptionSet::accept_config() {
 const Option* OptionSet::find_or_null(std::string_view name) const {
   for (const auto& option : options_)
     if (option->name_ == name) return option.get();
+  for (const auto& option : options_)
+    if (option->has_name(name)) return option.get();
   return nullptr;
 }
 
 Option& OptionSet::find(std::string_view name, const std::string& where) {
-  if (const Option* option = find_or_null(name)) return const_cast<Option&>(*option);
+  if (const Option* option = find_or_null(name)) {
+    if (std::ranges::count(option->former_names_, name) > 0)
+      log_warning("{}: --{} is called --{} now", where, name, option->name_);
+    return const_cast<Option&>(*option);
+  }
   std::vector<std::string> names;
   for (const auto& option : options_)
-    if (!option->positional_) names.push_back(option->name_);
+    if (!option->positional_ && !option->hidden_) names.push_back(option->name_);
   const std::string nearest = nearest_name(name, names);
   fail_usage(nearest.empty() ? fmt::format("mdsm {} --help lists them", command_)
                              : fmt::format("did you mean {}?", nearest),
              "{}: unknown option '{}'", where, name);
+}
+
+void OptionSet::read_environment() {
+  for (const auto& option : options_) {
+    const std::string name = option->environment_name();
+    const char* const value = name.empty() ? nullptr : std::getenv(name.c_str());
+    if (!value || !*value) continue;
+    try {
+      option->assign(value, false);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("{} in the environment: {}", name, error.message()),
+                  error.hint());
+    }
+    option->given_ = false;
+    option->from_environment_ = true;
+  }
 }
 
 void OptionSet::parse(std::span<const std::string> arguments) {
@@ -331,7 +398,7 @@ void OptionSet::parse(std::span<const std::string> arguments) {
     set(a.value.substr(0, equals), a.value.substr(equals + 1));
   }
   for (const auto& option : options_)
-    if (option->required_ && !option->given_)
+    if (option->required_ && !option->given_ && !option->from_environment_)
       fail_usage(fmt::format("mdsm {} --help shows the usage", command_), "mdsm {}: {} is missing", command_,
                  option->display_name());
 }
@@ -361,7 +428,7 @@ void OptionSet::from_json(const json& values, const std::string& where) {
 
 void OptionSet::assign_json(const std::string& key, const json& value, const std::string& where) {
   Option& option = find(key, where);
-  if (!option.saved_)
+  if (!option.key_)
     fail_usage("give it on the command line", "{}: '{}' is not a configuration key", where, key);
   if (value.is_null()) return;
   if (!value.is_array()) return option.assign(plain_text(value), false);
@@ -373,14 +440,14 @@ void OptionSet::assign_json(const std::string& key, const json& value, const std
 
 void OptionSet::set(std::string_view name, const std::string& value, const std::string& where) {
   Option& option = find(name, where);
-  if (!option.saved_)
+  if (!option.key_)
     fail_usage("give it on the command line", "{}: '{}' is not a configuration key", where, name);
   option.assign(value, false);
 }
 
 void OptionSet::set_default(std::string_view name, const std::string& value) {
   Option& option = find(name, "preset");
-  if (option.given_) return;
+  if (option.given_ || option.from_environment_) return;
   option.assign(value, false);
   option.given_ = false;
 }
@@ -395,6 +462,16 @@ std::vector<std::string> OptionSet::given_names() const {
   for (const auto& option : options_)
     if (option->given_) names.push_back(option->name_);
   return names;
+}
+
+json OptionSet::renamed(const json& values) const {
+  if (!values.is_object()) return values;
+  json today = json::object();
+  for (const auto& [key, value] : values.items()) {
+    const Option* const option = find_or_null(key);
+    today[option ? option->name_ : key] = value;
+  }
+  return today;
 }
 
 json OptionSet::to_json() const {

@@ -8,6 +8,10 @@
 //
 // A variable may be a bool, a number, text, a list of text, or an enum with names (core/enum_names.h).
 //
+// What a configuration file may set, the environment may too: MDSM_WIDTH=16 is the default of --width
+// wherever there is such an option. It counts as a default, not as given: files, the command line and what a
+// run has recorded win.
+//
 // Where one option chooses between alternatives that have options of their own (--sampler, --objective), each
 // alternative declares its own between alternative() and common(). Several may declare the same name, each
 // with its own variable, default and meaning; help tells whose is what, and choose() refuses what was given
@@ -54,9 +58,16 @@ class Option {
   Option& above(double low);                                                         // low itself not allowed
   Option& choices(std::vector<std::string> allowed);
   Option& required();
-  Option& meta(std::string name);  // the word for the value in help, instead of its type
-  Option& positional();            // given by place instead of by --name; a list takes all that is left
-  Option& command_line_only();     // not a configuration key and not part of the saved options
+  Option& meta(std::string name);      // the word for the value in help, instead of its type
+  Option& positional();                // given by place instead of by --name; a list takes all that is left
+  Option& command_line_only();         // not a configuration key and not part of the saved options
+  Option& unsaved();                   // a configuration key, but not part of the saved options
+  Option& not_in_environment();        // MDSM_NAME means something else
+  Option& hidden();                    // works, but no help, reference or completion shows it
+  Option& alias(std::string name);     // another spelling
+  Option& formerly(std::string name);  // its name in the version before: works, and says the new one
+  Option& value_alias(std::string spelling, std::string meant);  // of one of the choices
+  Option& shown_default(std::string text);  // what help says of it in place of the variable's value
 
  private:
   friend class OptionSet;
@@ -73,6 +84,9 @@ class Option {
   const Use& use(const std::string& alternative) const;
   void assign(const std::string& text, bool append);
   void assign(const Target& target, const std::string& text, bool append) const;
+  bool has_name(std::string_view name) const;  // its own, an alias or a former one
+  // MDSM_NAME; empty where the environment has no say.
+  std::string environment_name() const;
   bool is_switch() const { return std::holds_alternative<bool*>(uses_.front().target); }
   bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(uses_.front().target); }
   void check_number(double value) const;
@@ -84,11 +98,24 @@ class Option {
   std::string help_text(const std::vector<std::string>& all) const;
   std::string default_text() const;
 
-  std::string name_, group_, meta_;
+  std::string name_, group_, meta_, shown_default_;
+  std::vector<std::string> aliases_, former_names_;
+  std::vector<std::pair<std::string, std::string>> value_aliases_;
   std::vector<Use> uses_;
   double low_ = -std::numeric_limits<double>::infinity(), high_ = std::numeric_limits<double>::infinity();
   bool open_low_ = false, required_ = false, positional_ = false, given_ = false, saved_ = true;
+  bool key_ = true, hidden_ = false, in_environment_ = true, from_environment_ = false;
   std::vector<std::string> choices_;
+};
+
+// As it is written on a command line.
+std::string value_text(const Option::Target& target);
+
+// An option as completions and man pages need it.
+struct OptionWords {
+  std::string name, meta, help, initial, limits, group;
+  std::vector<std::string> choices;
+  bool is_switch = false, positional = false, required = false;
 };
 
 class OptionSet {
@@ -124,6 +151,9 @@ class OptionSet {
   // Adds --config FILE and --set KEY=VALUE.
   void accept_config();
 
+  // Defaults from the environment: MDSM_NAME, empty values left out. Before parse().
+  void read_environment();
+
   // Applies configuration files first, then everything on the command line from left to right. Throws usage
   // errors.
   void parse(std::span<const std::string> arguments);
@@ -137,17 +167,24 @@ class OptionSet {
 
   nlohmann::json to_json() const;
   void from_json(const nlohmann::json& values, const std::string& where);
+  // Recorded options of an earlier version under the names of today; what is no option stays as it is.
+  nlohmann::json renamed(const nlohmann::json& values) const;
 
   const std::string& command() const { return command_; }
   const std::string& summary() const { return summary_; }
-  std::string help() const;
+  // columns: where lines are broken; 0 = nowhere.
+  std::string help(size_t columns = 0) const;
   std::string markdown() const;
+  std::vector<OptionWords> words() const;  // those that are not hidden, in the order of groups
+  const std::vector<std::string>& examples() const { return examples_; }
+  std::string usage_line() const;
+  // After declaring: an option, to add to it.
+  Option& at(std::string_view name) { return find(name, "mdsm " + command_); }
 
  private:
   Option& find(std::string_view name, const std::string& where);
   const Option* find_or_null(std::string_view name) const;
   void assign_json(const std::string& key, const nlohmann::json& value, const std::string& where);
-  std::string usage_line() const;
 
   std::string command_, summary_, current_group_ = "Options";
   std::string chooser_, declaring_, chosen_;  // --sampler; the alternative being declared; the chosen one

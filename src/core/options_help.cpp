@@ -1,9 +1,16 @@
-// Options for people: --help and docs/cli.md.
+// Options for people: --help and docs/cli.md; and for what makes man pages and completions of them.
 #include <algorithm>
 
 #include "core/options.h"
+#include "core/wrap.h"
 
 namespace mdsm {
+namespace {
+
+constexpr size_t kIndent = 30;        // of the column of meanings
+constexpr size_t kLeastColumns = 40;  // a terminal narrower than this is not one to wrap for
+
+}  // namespace
 
 // "fast: so; ode: otherwise"; the names are left out where all alternatives have the option and mean the
 // same.
@@ -24,6 +31,9 @@ std::string Option::help_text(const std::vector<std::string>& all) const {
 
 // "0.02 (hmc 0.05)": the first one's, and those that differ from it.
 std::string Option::default_text() const {
+  if (from_environment_)
+    return fmt::format("{} from {}", value_text(uses_.front().target), environment_name());
+  if (!shown_default_.empty()) return shown_default_;
   const std::string& first = uses_.front().initial;
   std::string others;
   for (const Use& use : uses_)
@@ -43,46 +53,59 @@ std::string OptionSet::usage_line() const {
   return line + " [options]";
 }
 
-std::string OptionSet::help() const {
+std::vector<OptionWords> OptionSet::words() const {
+  std::vector<OptionWords> all;
+  for (const auto& option : options_) {
+    if (option->hidden_) continue;
+    const auto after = std::ranges::find_if(  // the end of its group, so that a group stands together
+        all.rbegin(), all.rend(), [&](const OptionWords& one) { return one.group == option->group_; });
+    all.insert(after == all.rend() ? all.end() : after.base(),
+               {.name = option->name_,
+                .meta = option->meta_text(),
+                .help = option->help_text(alternatives_),
+                .initial = option->positional_ ? "" : option->default_text(),
+                .limits = option->constraint_text(),
+                .group = option->group_,
+                .choices = option->choices_,
+                .is_switch = option->is_switch(),
+                .positional = option->positional_,
+                .required = option->required_});
+  }
+  return all;
+}
+
+std::string OptionSet::help(size_t columns) const {
   std::string text = fmt::format("{}\n\nUsage: {}\n", summary_, usage_line());
-  std::vector<std::string> groups;
-  for (const auto& option : options_)
-    if (std::find(groups.begin(), groups.end(), option->group_) == groups.end())
-      groups.push_back(option->group_);
-  for (const auto& title : groups) {
-    text += fmt::format("\n{}:\n", title);
-    for (const auto& option : options_) {
-      if (option->group_ != title) continue;
-      std::string left = "  " + option->display_name();
-      if (!option->positional_ && !option->meta_text().empty()) left += " " + option->meta_text();
-      const std::string initial = option->default_text();
-      const std::string right =
-          option->help_text(alternatives_) +
-          (initial.empty() || initial == "false" || option->positional_ ? "" : fmt::format(" [{}]", initial));
-      text += left.size() < 30 ? fmt::format("{:<30}{}\n", left, right)
-                               : fmt::format("{}\n{:30}{}\n", left, "", right);
-    }
+  const size_t wide = columns < kLeastColumns ? 0 : columns;
+  std::string group;
+  for (const OptionWords& option : words()) {
+    if (option.group != group) text += fmt::format("\n{}:\n", group = option.group);
+    std::string left = "  " + (option.positional ? option.meta : "--" + option.name);
+    if (!option.positional && !option.meta.empty()) left += " " + option.meta;
+    const bool told = !option.initial.empty() && option.initial != "false";
+    const std::string right = option.help + (told ? fmt::format(" [{}]", option.initial) : "");
+    text += left.size() < kIndent ? fmt::format("{:<{}}", left, kIndent)
+                                  : fmt::format("{}\n{:{}}", wrapped(left, wide, 6), "", kIndent);
+    text += wrapped(right, wide, kIndent, kIndent) + "\n";
   }
   if (!examples_.empty()) text += "\nExamples:\n";
-  for (const auto& line : examples_) text += "  " + line + "\n";
+  for (const auto& line : examples_) text += "  " + wrapped(line, wide, 6, 2) + "\n";
   return text;
 }
 
 std::string OptionSet::markdown() const {
   std::string text = fmt::format("## mdsm {}\n\n{}\n\n    {}\n", command_, summary_, usage_line());
-  std::string last_group;
-  for (const auto& option : options_) {
-    if (option->group_ != last_group) {
-      last_group = option->group_;
-      text +=
-          fmt::format("\n**{}**\n\n| option | value | default | meaning |\n|---|---|---|---|\n", last_group);
-    }
-    std::string values = option->meta_text();
+  std::string group;
+  for (const OptionWords& option : words()) {
+    if (option.group != group)
+      text += fmt::format("\n**{}**\n\n| option | value | default | meaning |\n|---|---|---|---|\n",
+                          group = option.group);
+    std::string values = option.meta;
     for (size_t at = 0; (at = values.find('|', at)) != std::string::npos; at += 2)
       values.replace(at, 1, "\\|");
-    if (const std::string limits = option->constraint_text(); !limits.empty()) values += " (" + limits + ")";
-    text += fmt::format("| `{}` | {} | {} | {} |\n", option->display_name(), values,
-                        option->positional_ ? "" : option->default_text(), option->help_text(alternatives_));
+    if (!option.limits.empty()) values += " (" + option.limits + ")";
+    text += fmt::format("| `{}` | {} | {} | {} |\n", option.positional ? option.meta : "--" + option.name,
+                        values, option.initial, option.help);
   }
   if (!examples_.empty()) {
     text += "\n";

@@ -103,7 +103,8 @@ json parse_toml(const std::string& text, const std::string& where) {
   try {
     return to_json(toml::parse(text), where);
   } catch (const toml::parse_error& error) {
-    fail_usage("correct the file", "{}: line {}: {}", where, error.source().begin.line, error.description());
+    fail_usage("write key = value; numbers plain, texts in quotes, lists in brackets",
+               "{}: line {} cannot be read as TOML", where, error.source().begin.line);
   }
 }
 

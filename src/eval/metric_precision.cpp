@@ -57,7 +57,9 @@ struct PrecisionValue : MetricValue {
 class PrecisionRecall : public Metric {
  public:
   void declare(OptionSet& options) override {
-    options.add("neighbours", neighbours_, "k of precision and recall").range(1, 1000);
+    options.add("k", neighbours_, "neighbours: the k of precision and recall")
+        .range(1, 1000)
+        .formerly("neighbours");
     options.add("most", most_, "images of each set in precision and recall, chosen at random").range(2, 1e6);
   }
   std::optional<std::string> obstacle(const EvaluationSizes& sizes) const override {

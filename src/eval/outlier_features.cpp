@@ -123,7 +123,7 @@ std::vector<double> parse_levels(const std::string& text) {
     const char *begin = text.data() + first, *end = text.data() + comma;
     const auto [at, error] = std::from_chars(begin, end, value);
     if (error != std::errc() || at != end || !(value >= 0 && value <= 1000))
-      fail_usage("write numbers from 0 to 1000 as in 0.1,0.2,0.4", "--levels: '{}'", text);
+      fail_usage("write numbers from 0 to 1000 as in 0.1,0.2,0.4", "--noise-levels: '{}'", text);
     levels.push_back(value);
     first = comma + 1;
   }

@@ -42,10 +42,7 @@ class TiffReader {
   }
 
  private:
-  [[noreturn]] void damaged() const {
-    fail("use another copy of the file", "{}: damaged TIFF file: {}", name_,
-         handle_.problem().empty() ? "it cannot be decoded" : handle_.problem());
-  }
+  [[noreturn]] void damaged() const { fail("use another copy of the file", "{}: damaged TIFF file", name_); }
   [[noreturn]] void refuse(const std::string& what) const {
     fail("convert it to grey or RGB of 8 or 16 bits, one page", "{}: a TIFF file {}, which is not read",
          name_, what);

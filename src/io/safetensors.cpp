@@ -180,10 +180,10 @@ SafetensorsFile::SafetensorsFile(const fs::path& path, std::vector<std::byte> by
     : path_(path), bytes_(std::move(bytes)) {
   const std::string where = path.string();
   uint64_t length = 0;
-  if (bytes_.size() < sizeof length)
-    fail(kDamaged, "{}: {} bytes are too few for a safetensors file", where, bytes_.size());
-  std::memcpy(&length, bytes_.data(), sizeof length);
-  if (length > kHeaderLimit) fail(kDamaged, "{}: a header of {} bytes is beyond the limit", where, length);
+  if (bytes_.empty()) fail("copy it again", "{}: the file is empty", where);
+  if (bytes_.size() >= sizeof length) std::memcpy(&length, bytes_.data(), sizeof length);
+  if (bytes_.size() < sizeof length || length > kHeaderLimit)
+    fail("name a file that mdsm or safetensors wrote", "{}: not a safetensors file", where);
   if (length > bytes_.size() - sizeof length)
     fail("the file is cut short; copy it again", "{}: the header needs {} bytes, the file has {}", where,
          length, bytes_.size() - sizeof length);

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/nearest.h"
 #include "core/numbered_folder.h"
 #include "network/bundled.h"
 
@@ -27,13 +28,27 @@ json metadata_value(const std::string& text) {
   return value.is_discarded() ? json(text) : value;
 }
 
-// A run folder stands for the model one wants from it: the averaged weights. What is not there at all may be
-// the name of a bundled model.
+// A name that is nearly one of a bundled model gets that; otherwise all of them.
+[[noreturn]] void fail_not_there(const fs::path& path) {
+  std::vector<std::string> names = list_bundled();
+  std::erase_if(names, [](const std::string& name) { return name.starts_with(kClassifierPrefix); });
+  const std::string nearest = nearest_name(path.string(), names);
+  fail(!nearest.empty() ? fmt::format("did you mean {}?", nearest)
+       : names.empty()
+           ? "check the path"
+           : fmt::format("check the path, or take one that comes with mdsm: {}", fmt::join(names, ", ")),
+       "{}: no such file", path.string());
+}
+
+// A run folder stands for the model one wants from it: the averaged weights. What is neither a file nor such
+// a folder may be the name of a bundled model, also where a folder of images has that name.
 fs::path model_path(const fs::path& given) {
   std::error_code error;
-  if (!fs::exists(given, error))
+  const bool own = fs::is_regular_file(given, error) || fs::exists(given / "ema.safetensors", error);
+  if (!own)
     if (const auto bundled = find_bundled(given.string())) return *bundled;
   const fs::path path = numbered_folder(given);
+  if (!fs::exists(path, error)) fail_not_there(path);
   if (!fs::is_directory(path, error)) return path;
   if (fs::exists(path / "ema.safetensors", error)) return path / "ema.safetensors";
   fail("name a .safetensors file or a run folder", "{}: a folder without ema.safetensors", path.string());

@@ -242,10 +242,14 @@ json SampleStore::parameters_in(const fs::path& path) const {
 }
 
 void SampleStore::check_parameters(const json& found) const {
+  const auto before = [&](const std::string& key) {
+    if (key == "integrator" && !found.contains(key)) return found.value("method", json());  // before 0.2
+    return found.value(key, json());
+  };
   for (const auto& [key, value] : parameters_.items())
-    if (found.value(key, json()) != value)
+    if (before(key) != value)
       fail("use the options it was started with, or another --out", "{}: {} is {} there, but {} here",
-           folder_.string(), key, json_text(found.value(key, json())), json_text(value));
+           folder_.string(), key, json_text(before(key)), json_text(value));
 }
 
 void SampleStore::keep(SampleSet set) {

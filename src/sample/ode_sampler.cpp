@@ -11,7 +11,7 @@ class OdeSampler : public DescentSampler<OdeOptions> {
  protected:
   std::string what_steps_are() const override { return "intervals between the noise levels"; }
   void declare_own(OptionSet& options) override {
-    options.add("method", options_.method, "integration");
+    options.add("integrator", options_.method, "steps of first or second order").formerly("method");
     options.add("rho", options_.rho, "1 spaces the levels evenly, more puts them near the last")
         .range(1, 100);
   }

@@ -1,6 +1,10 @@
 #include "train/presets.h"
 
 #include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "network/spec.h"
 
 namespace mdsm::train {
 namespace {
@@ -21,7 +25,8 @@ Preset preset_of(Preset preset, const std::string& data) {
   return Preset::none;
 }
 
-// All but the noise. The learning rate of MNIST and Fashion-MNIST is that of the authors' script.
+// The paper's, all but the noise. The learning rate of MNIST and Fashion-MNIST is that of the authors'
+// script.
 Values values_of(Preset preset) {
   if (is_grey(preset)) return {{"net", "res12"}, {"width", "64"}, {"steps", "100000"}, {"lr", "1e-4"}};
   Values values = {{"net", "res18"}, {"width", "128"},           {"steps", "300000"},
@@ -32,6 +37,65 @@ Values values_of(Preset preset) {
   return values;
 }
 
+// configs/quick has the same as files (a test compares); the last is for all other images.
+struct Quick {
+  const char *data, *net, *width, *sigma_min, *batch, *steps, *lr, *warmup, *clip;
+};
+constexpr Quick kQuick[] = {
+    {"fashion-mnist", "res12", "16", "0.1", "64", "13000", "2e-3", "500", "200"},
+    {"mnist", "res12", "32", "0.1", "64", "18000", "1.5e-3", "800", "200"},
+    {"stacked-mnist", "res12", "32", "0.1", "32", "9000", "1.5e-3", "600", "300"},
+    {"cifar10", "unet", "32", "0.05", "32", "6000", "1.5e-3", "300", "300"},
+    {"celeba", "res12", "32", "0.05", "32", "4000", "1e-3", "500", "300"},
+    {"", "unet", "32", "0.05", "32", "6000", "1.5e-3", "300", "300"},
+};
+
+const Quick& quick_of(Preset preset, const std::string& data) {
+  const std::string name =
+      preset == Preset::none ? data.substr(0, data.find(':')) : std::string(to_string(preset));
+  const auto found = std::ranges::find_if(kQuick, [&](const Quick& one) { return name == one.data; });
+  return found == std::end(kQuick) ? kQuick[std::size(kQuick) - 1] : *found;
+}
+
+int64_t number(const nlohmann::json& options, const char* name) { return options.at(name).get<int64_t>(); }
+
+// Whether the user asked for what only the paper's networks have.
+bool wants_paper_network(const OptionSet& set) {
+  const nlohmann::json now = set.to_json();
+  const bool its_head = now.at("head") == to_string(network::Head::quadratic) ||
+                        now.at("head") == to_string(network::Head::linear);
+  return set.given("bowl") || (set.given("head") && its_head);
+}
+
+// Steps that the user gave shorten the warmup. The bowl is for the paper's networks; unet has its own.
+void apply_quick(OptionSet& set, const Quick& quick) {
+  const Values values = {{"net", wants_paper_network(set) ? "res12" : quick.net},
+                         {"width", quick.width},
+                         {"noise", "geometric"},
+                         {"sigma-min", quick.sigma_min},
+                         {"sigma-max", "3"},
+                         {"weight-power", "1"},
+                         {"batch", quick.batch},
+                         {"steps", quick.steps},
+                         {"lr", quick.lr},
+                         {"warmup", quick.warmup},
+                         {"clip", quick.clip}};
+  for (const auto& [name, value] : values) set.set_default(name, value);
+  const nlohmann::json now = set.to_json();
+  if (set.given("steps"))
+    set.set_default("warmup", std::to_string(std::min(number(now, "warmup"), number(now, "steps") / 10)));
+  if (now.at("net") != to_string(network::Network::unet)) set.set_default("bowl", "1");
+  const std::string data = quick.data;
+  if (data == "cifar10" || data == "celeba") set.set_default("flip", "true");
+  if (data == "celeba") set.set_default("crop", "140"), set.set_default("resize", "32");
+}
+
+void apply_noise(OptionSet& set, const NoiseOptions& noise) {
+  set.set_default("noise", to_string(noise.kind));
+  set.set_default("sigma-min", fmt::format("{}", noise.sigma_min));
+  set.set_default("sigma-max", fmt::format("{}", noise.sigma_max));
+}
+
 }  // namespace
 
 NoiseOptions preset_noise(Preset preset, const std::string& data) {
@@ -39,17 +103,21 @@ NoiseOptions preset_noise(Preset preset, const std::string& data) {
   return meant == Preset::none ? NoiseOptions() : is_grey(meant) ? kGrey : kColour;
 }
 
-void apply_preset(OptionSet& set, Preset preset, const std::string& data) {
-  if (preset_of(preset, data) != Preset::none) {
-    const NoiseOptions noise = preset_noise(preset, data);
-    set.set_default("noise", to_string(noise.kind));
-    set.set_default("sigma-min", fmt::format("{}", noise.sigma_min));
-    set.set_default("sigma-max", fmt::format("{}", noise.sigma_max));
-  }
-  if (preset == Preset::none) return;
-  for (const auto& [name, value] : values_of(preset)) set.set_default(name, value);
+std::vector<std::string> recipe_options() {
+  return {"net",          "width", "bowl",  "noise", "sigma-min", "sigma-max",
+          "weight-power", "batch", "steps", "lr",    "warmup",    "clip"};
+}
+
+void apply_recipe(OptionSet& set, Recipe recipe, Preset preset, const std::string& data) {
+  const Preset meant = preset_of(preset, data);
   // CelebA has no known place or format of its own; its folder must be named.
-  if (preset != Preset::celeba) set.set_default("data", to_string(preset));
+  if (preset != Preset::none && preset != Preset::celeba) set.set_default("data", to_string(preset));
+  if (recipe == Recipe::quick) return apply_quick(set, quick_of(preset, data));
+  if (meant == Preset::none) return;
+  apply_noise(set, preset_noise(preset, data));
+  if (recipe == Recipe::none && preset == Preset::none) return;
+  set.set_default("preset", to_string(meant));
+  for (const auto& [name, value] : values_of(meant)) set.set_default(name, value);
 }
 
 }  // namespace mdsm::train

@@ -1,8 +1,11 @@
-// The paper's settings for its data sets: --preset, and the noise of a data set that has a preset of its own
-// name.
+// What a run has where the user says nothing. --recipe quick is what docs/recipes.md found best for little
+// compute,
+// --recipe paper the paper's settings for its data sets, --recipe none what the options themselves have.
+// --preset names the data set that is meant where the name of --data does not.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/enum_names.h"
 #include "core/options.h"
@@ -19,9 +22,16 @@ constexpr auto enum_names(Preset) {
                            {Preset::celeba, "celeba"}});
 }
 
-// Sets what the user has not given: everything of the preset, or, without one, only the noise of a data set
-// that has one.
-void apply_preset(OptionSet& set, Preset preset, const std::string& data);
+enum class Recipe { quick, paper, none };
+constexpr auto enum_names(Recipe) {
+  return names_of<Recipe>({{Recipe::quick, "quick"}, {Recipe::paper, "paper"}, {Recipe::none, "none"}});
+}
+
+// Options that a recipe decides about.
+std::vector<std::string> recipe_options();
+
+// Sets what the user has not given. Without a recipe that is only the noise of a data set of the paper's.
+void apply_recipe(OptionSet& set, Recipe recipe, Preset preset, const std::string& data);
 
 // The noise that the two imply, whatever the objective; the usual one where they imply none.
 NoiseOptions preset_noise(Preset preset, const std::string& data);

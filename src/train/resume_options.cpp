@@ -34,8 +34,9 @@ bool of_first_version(const std::string& name) {
 
 }  // namespace
 
-void apply_recorded(OptionSet& set, const ObjectiveChoice& choice, const json& recorded, const json& defaults,
+void apply_recorded(OptionSet& set, const ObjectiveChoice& choice, const json& written, const json& defaults,
                     const std::string& where) {
+  const json recorded = set.renamed(written);
   const json objective = recorded.value("objective", defaults.at("objective"));
   set.choose(
       objectives().at(objective.is_string() ? objective.get<std::string>() : json_text(objective)).name);
@@ -57,8 +58,9 @@ void apply_recorded(OptionSet& set, const ObjectiveChoice& choice, const json& r
 std::string options_hash(const json& resolved, const json& defaults, const ObjectiveChoice& choice) {
   json fixed = json::object();
   for (const auto& [name, value] : resolved.items()) {
-    const bool as_before = !of_first_version(name) && defaults.contains(name) && defaults.at(name) == value;
-    if (!may_change(name, choice) && !as_before) fixed[name] = value;
+    const std::string first = name == "out" ? "outdir" : name;  // its name when fingerprints began
+    const bool as_before = !of_first_version(first) && defaults.contains(name) && defaults.at(name) == value;
+    if (!may_change(name, choice) && !as_before) fixed[first] = value;
   }
   const std::string text = json_text(fixed);
   return content_hash(text.data(), text.size());

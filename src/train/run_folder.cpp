@@ -46,7 +46,7 @@ RunFolder RunFolder::create(const fs::path& outdir, const std::string& name, con
     RunFolder folder(outdir / fmt::format("{:05}-{}", next_number(outdir), name));
     if (::mkdir(folder.path_.c_str(), 0777) != 0) {
       if (errno == EEXIST) continue;  // another process took the number: look again
-      fail("choose a folder that can be written with --outdir", "{}: cannot create the folder: {}",
+      fail("choose a folder that can be written with --out", "{}: cannot create the folder: {}",
            folder.path_.string(), std::generic_category().message(errno));
     }
     make_folder(folder.path_);  // which is there: but its name is to be on the disk, too
@@ -75,7 +75,7 @@ fs::path RunFolder::latest(const fs::path& outdir) {
       found = it->path();
   }
   if (found.empty())
-    fail("name the run folder, or the folder of runs with --outdir", "--resume latest: no run in {}",
+    fail("name the run folder, or the folder of runs with --out", "--resume latest: no run in {}",
          outdir.string());
   return found;
 }

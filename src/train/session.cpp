@@ -201,6 +201,11 @@ class Files {
     line_step_ = head.step;
     return record;
   }
+  void preview(int64_t step) {
+    const fs::path png = in_.folder->preview(step);
+    in_.preview.write(png, in_.engine);
+    events_.add_picture(unix_time(), step, "preview", read_text(png));
+  }
   void save(const StateHead& head) {
     checkpoint(in_, head, stats_);
     saved_step_ = head.step;
@@ -241,7 +246,7 @@ int64_t train(const SessionInput& in, const StateHead& start, int64_t stop_after
     if (!files) continue;
 
     if (due(head.step, o.stats_every)) observer.on_stats(files->line(head));
-    if (due(head.step, o.preview_every)) in.preview.write(in.folder->preview(head.step), in.engine);
+    if (due(head.step, o.preview_every)) files->preview(head.step);
     if (due(head.step, o.snapshot_every))
       save_model_file(in, head, engine::StateVector::ema, in.folder->snapshot(head.step));
     if (due(head.step, o.save_every) || head.step == end || stopping) files->save(head);

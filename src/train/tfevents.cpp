@@ -43,8 +43,23 @@ std::string key(uint32_t field, Wire wire) { return varint(field << 3 | wire); }
 std::string field_bytes(uint32_t field, std::string_view bytes) {
   return key(field, kBytes) + varint(bytes.size()) + std::string(bytes);
 }
+std::string field_number(uint32_t field, uint64_t value) { return key(field, kVarint) + varint(value); }
 std::string field_float(uint32_t field, double value) {
   return key(field, kFixed32) + little_endian(std::bit_cast<uint32_t>(static_cast<float>(value)));
+}
+
+// Summary.Image: height 1, width 2, colorspace 3 (channels), encoded_image_string 4. A PNG file has its size
+// and its kind of colours at fixed places of its first chunk.
+std::string picture_message(std::string_view png) {
+  constexpr size_t kWidth = 16, kHeight = 20, kColours = 25;
+  if (png.size() <= kColours) throw std::logic_error("not a PNG file");
+  const auto byte = [&](size_t at) { return static_cast<uint64_t>(static_cast<uint8_t>(png[at])); };
+  const auto number = [&](size_t at) {
+    return byte(at) << 24 | byte(at + 1) << 16 | byte(at + 2) << 8 | byte(at + 3);
+  };
+  const bool grey = byte(kColours) == 0;
+  return field_number(1, number(kHeight)) + field_number(2, number(kWidth)) + field_number(3, grey ? 1 : 3) +
+         field_bytes(4, png);
 }
 
 // Event: wall_time 1 (double), step 2 (int64), then one of file_version 3, summary 5, session_log 7.
@@ -80,6 +95,11 @@ void EventFile::add(double time, int64_t step, const Scalars& scalars) {
   for (const auto& [tag, value] : scalars)
     if (std::isfinite(value)) summary += field_bytes(1, field_bytes(1, tag) + field_float(2, value));
   file_.append(tfrecord(event(time, step, field_bytes(5, summary))));
+}
+
+void EventFile::add_picture(double time, int64_t step, std::string_view tag, std::string_view png) {
+  const std::string value = field_bytes(1, tag) + field_bytes(4, picture_message(png));
+  file_.append(tfrecord(event(time, step, field_bytes(5, field_bytes(1, value)))));
 }
 
 }  // namespace mdsm::train

@@ -1,4 +1,4 @@
-// TensorBoard event files: scalars only. Own TFRecord framing (length and payload, each with a masked
+// TensorBoard event files: scalars and pictures. Own TFRecord framing (length and payload, each with a masked
 // CRC-32C) around hand-encoded protocol buffers, so that no TensorFlow is needed.
 #pragma once
 
@@ -25,6 +25,8 @@ class EventFile {
 
   using Scalars = std::vector<std::pair<std::string, double>>;
   void add(double time, int64_t step, const Scalars& scalars);
+  // A PNG file as it is.
+  void add_picture(double time, int64_t step, std::string_view tag, std::string_view png);
   const fs::path& path() const { return file_.path(); }
 
  private:

@@ -10,7 +10,9 @@ namespace mdsm::train {
 
 void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& objectives) {
   set.group("Network");
-  set.add("preset", o.preset, "the paper's network, noise, steps and rates for a data set");
+  set.add(
+      "preset", o.preset,
+      "data set whose recipe is meant, where the name of --data does not say; alone it means --recipe paper");
   set.add("net", o.network, "network");
   set.add("width", o.width, "channels after the first convolution, a multiple of 4").range(4, 4096);
   set.add("head", o.head,

@@ -33,7 +33,7 @@ class AnySize(unittest.TestCase):
         os.chdir(cls.folder)
         draw = np.random.default_rng(1)
         np.save("train.npy", draw.integers(0, 256, (32, 3, 16, 16), np.uint8))
-        common = ["--data", "train.npy", "--width", 4, "--steps", 20, "--batch", 8, "--preview-every", 0, "--outdir", "runs"]
+        common = ["--recipe", "none", "--data", "train.npy", "--width", 4, "--steps", 20, "--batch", 8, "--preview-every", 0, "--out", "runs"]
         run("train", "--net", "unet", "--levels", 2, *common)
         run("train", "--net", "res6", *common)
         cls.unet, cls.fixed = sorted("runs/" + name for name in os.listdir("runs"))
@@ -102,7 +102,7 @@ class AnySize(unittest.TestCase):
     def test_images_of_28_pixels_stay_so_for_a_model_of_such(self):
         np.save("small.npy", np.random.default_rng(2).integers(0, 256, (8, 3, 28, 28), np.uint8))
         run("train", "--net", "unet", "--levels", 2, "--data", "small.npy", "--pad", 0, "--width", 4, "--steps", 2, "--batch", 4,
-            "--preview-every", 0, "--outdir", "small")
+            "--preview-every", 0, "--out", "small")
         for model, side in (("small/" + os.listdir("small")[0], 28), (self.unet, 32)):
             run("energy", "--model", model, "--data", "small.npy", "--gradient", "small-gradient.npy", "--out", "small-energy.npy")
             self.assertEqual(np.load("small-gradient.npy").shape, (8, 3, side, side))

@@ -4,7 +4,7 @@ ones with {good_run} in it; a row's words are split at spaces."""
 
 from bad_measure_rows import MEASURE_ROWS
 
-TRAIN = "train --data {good}/images.npy --net res6 --width 4 --batch 2 --steps 2 --outdir {out}"
+TRAIN = "train --data {good}/images.npy --net res6 --width 4 --batch 2 --steps 2 --out {out}"
 ENERGY = "energy --data {good}/images.npy --model"
 MODEL = "{good}/model.safetensors"
 EVALUATE = "evaluate --samples {good}/images.npy --data {good}/images.npy"
@@ -41,7 +41,7 @@ ROWS = [
     ("noise level below 0", TRAIN + " --sigma-min -1", 2, "--sigma-min: '-1'"),
     ("EMA above 1", TRAIN + " --ema 1.5", 2, "--ema: '1.5'"),
     ("micro-batch below 0", TRAIN + " --micro-batch -1", 2, "--micro-batch: '-1'"),
-    ("no latest run", TRAIN + " --resume latest --outdir {out}/none", 1, "--resume latest: no run in"),
+    ("no latest run", TRAIN + " --resume latest --out {out}/none", 1, "--resume latest: no run in"),
     ("shift below 0", TRAIN + " --shift -1", 2, "--shift: '-1'"),
     ("zoom of everything", TRAIN + " --zoom 1", 2, "--zoom: '1'"),
     ("ONNX in half precision", "export {good}/model.safetensors {out}/half.onnx --half", 2, "--half writes a model file"),
@@ -182,7 +182,7 @@ ROWS = [
           ("overlap", "overlap"),
           ("no_metadata", ""), ("metadata_list", ""), ("metadata_spoiled", "")]],
     ("model of another image size", f"energy --model {MODEL} --data {{good}}/pngs", 1, "16"),
-    ("noise below 0", f"{ENERGY} {MODEL} --noise -1", 2, "--noise: '-1'"),
+    ("noise below 0", f"{ENERGY} {MODEL} --add-noise -1", 2, "--add-noise: '-1'"),
     ("output is a folder", f"{ENERGY} {MODEL} --out {{bad}}", 1, "is a folder"),
     ("output where no folder is", f"{ENERGY} {MODEL} --out {{bad}}/none/e.npy", 1, "none/e.npy"),
     ("output is a pipe", f"{ENERGY} {MODEL} --out {{bad}}/pipe", 1, "pipe: is not a regular file"),
@@ -243,12 +243,12 @@ ROWS = [
       for words in ("--eps 0.1", "--temperature-high 5", "--h0 0.1", "--no-jump", "--rho 3", "--engine native",
                     "--exact", "--batch 3", "--device cpu")],
     *[(f"evaluate a file: {words}", "evaluate --samples {good}/images.npy --statistics {bad}/none.npz " + words, 2,
-       "without --data") for words in ("--split test", "--limit 3", "--crop 4", "--resize 4")],
+       "without --data") for words in ("--split test", "--subset 3", "--crop 4", "--resize 4")],
     ("classifier holds out while it measures", "classifier --data {good}/pngs --measure mnist --hold-out 0.1", 2,
      "--hold-out with --measure"),
     ("evaluate resizes for no script", EVALUATE + " --feature-resize 299", 2, "--feature-resize without --features"),
     ("evaluate in no splits", EVALUATE + " --splits 0", 2, "--splits: '0'"),
-    ("evaluate with no neighbour", EVALUATE + " --neighbours 0", 2, "--neighbours: '0'"),
+    ("evaluate with no neighbour", EVALUATE + " --k 0", 2, "--k: '0'"),
     ("evaluate over a file", EVALUATE + " --classifier mnist --out {good}/model.safetensors", 1, "exists.*--force"),
     ("evaluate an empty run", "evaluate --data {good}/pngs --classifier mnist --checkpoints {good}/none", 1,
      "not a folder|takes images"),

@@ -52,7 +52,7 @@ class BadInput(unittest.TestCase):
         os.makedirs(cls.out)
         bad_files.good_data(cls.good)
         code, _, errors = run(cls.words("train --data {good}/images.npy --net res6 --width 4 --batch 2 --steps 2 "
-                                        "--outdir {good}/runs"))
+                                        "--out {good}/runs"))
         if code != 0:
             raise AssertionError(f"the good run failed with {code}:\n{errors}")
         cls.run_folder = os.path.join(cls.good, "runs", sorted(os.listdir(os.path.join(cls.good, "runs")))[0])

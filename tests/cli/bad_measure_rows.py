@@ -5,10 +5,10 @@ MODEL = "--model {good}/model.safetensors"
 IMAGES = "{good}/images.npy"
 LIKELIHOOD = (f"likelihood {MODEL} --data {IMAGES} --distributions 3 --chains 2 --pilot 1 --leapfrog 1 "
               "--out {out}/likelihood")
-OUTLIERS = f"outliers {MODEL} --in {IMAGES} --against {IMAGES} --levels 0.1 --components 1 -k 1 --out {{out}}/outliers"
+OUTLIERS = f"outliers {MODEL} --data {IMAGES} --against {IMAGES} --noise-levels 0.1 --components 1 -k 1 --out {{out}}/outliers"
 NEIGHBOURS = f"neighbours {IMAGES} --data {IMAGES} --no-held-out -k 2 --out {{out}}/neighbours"
 
-FIT = f"score --fit {MODEL} --data {IMAGES} --levels 0.1 --components 1 --out {{out}}/detector.safetensors"
+FIT = f"score --fit {MODEL} --data {IMAGES} --noise-levels 0.1 --components 1 --out {{out}}/detector.safetensors"
 
 # Arguments that come last win; what a list option or a flag cannot take back has a row of its own.
 MEASURE_ROWS = [
@@ -16,14 +16,14 @@ MEASURE_ROWS = [
         ("--distributions 0", "--distributions: '0'"), ("--distributions many", "--distributions: 'many'"),
         ("--chains 0", "--chains: '0'"), ("--chains 9", "9 reverse chains, but only 8 images"),
         ("--leapfrog 0", "--leapfrog: '0'"), ("--eps 0", "--eps: '0'"), ("--eps nan", "--eps: 'nan'"),
-        ("--accept 1", "--accept: '1'"), ("--pilot -1", "--pilot: '-1'"), ("--noise -1", "--noise: '-1'"),
+        ("--accept 1", "--accept: '1'"), ("--pilot -1", "--pilot: '-1'"), ("--add-noise -1", "--add-noise: '-1'"),
         ("--direction up", "--direction: 'up'.*forward"), ("--reference flat", "--reference: 'flat'"),
         ("--reference-std -1", "--reference-std: '-1'"), ("--seed -1", "--seed: '-1'"),
         ("--first-beta 0", "--first-beta: '0'"), ("--first-beta 2", "first beta of 2"),
         ("--schedule linear --first-beta 0.1", "--first-beta has no meaning"),
         ("--reference data-mean --reference-mean 0.2", "--reference-mean has no meaning"),
         ("--samples-noise 0.1", "--samples-noise has no meaning without --samples"),
-        ("--resume --force", "exclude each other"), ("--save-every -1", "--save-every: '-1'"),
+        ("--resume --force", "exclude each other"), ("--save-seconds -1", "--save-seconds: '-1'"),
         ("--batch 0", "--batch: '0'"), ("--engine abacus", "--engine: 'abacus'"),
         ("--device tpu", "tpu"), ("stray", "unexpected argument")]],
     *[(f"likelihood: {words}", f"{LIKELIHOOD} {words}", 1, pattern) for words, pattern in [
@@ -41,36 +41,36 @@ MEASURE_ROWS = [
     ("likelihood: schedule and number", LIKELIHOOD + " --schedule {bad}/configs/list.json", 2,
      "--distributions has no"),
     *[(f"likelihood: samples alone and {words}", f"likelihood {MODEL} --samples {IMAGES} {words}", 2,
-       "has no meaning without --data") for words in ("--noise 0.1", "--dequantise", "--split train", "--limit 3")],
+       "has no meaning without --data") for words in ("--add-noise 0.1", "--dequantise", "--split train", "--subset 3")],
     *[(f"likelihood, denoising: {words}", f"likelihood {MODEL} --data {IMAGES} --method denoising --out {{out}}/like {words}",
        2, pattern) for words, pattern in [
         ("--chains 3", "--chains has no meaning for --method denoising"), ("--nodes 1", "--nodes"), ("--draws 0", "--draws"),
-        ("--noise 900", "noise 900 is not below the highest"), ("--clean", "--clean needs a model trained down to"),
+        ("--add-noise 900", "noise 900 is not below the highest"), ("--clean", "--clean needs a model trained down to"),
         ("--resume", "--resume has no meaning")]],
     ("likelihood, denoising: no images", f"likelihood {MODEL} --method denoising", 2, "no images to find the likelihood of"),
     ("likelihood: nodes for ais", LIKELIHOOD + " --nodes 4", 2, "--nodes has no meaning for --method ais"),
     ("likelihood: no model", f"likelihood --data {IMAGES}", 2, "no model given"),
     ("likelihood: nothing to start at", f"likelihood {MODEL}", 2, "give --data, or --samples"),
     *[(f"outliers: {words}", f"{OUTLIERS} {words}", 2, pattern) for words, pattern in [
-        ("--levels -1", "--levels: '-1'"), ("--levels 0.1,,0.2", "--levels: '0.1,,0.2'"),
-        ("--levels x", "--levels: 'x'"), ("--levels 0 --features errors", "without noise are no features"),
-        ("--levels 0.1,nan", "--levels: '0.1,nan'"), ("--levels 0.1,", "--levels: '0.1,'"),
+        ("--noise-levels -1", "--noise-levels: '-1'"), ("--noise-levels 0.1,,0.2", "--noise-levels: '0.1,,0.2'"),
+        ("--noise-levels x", "--noise-levels: 'x'"), ("--noise-levels 0 --measures errors", "without noise are no features"),
+        ("--noise-levels 0.1,nan", "--noise-levels: '0.1,nan'"), ("--noise-levels 0.1,", "--noise-levels: '0.1,'"),
         ("--draws 0", "--draws: '0'"),
         ("--components 0", "--components: '0'"), ("-k 0", "k: '0'"), ("-k 7", "7 neighbours among 4"),
-        ("--fit 8", "8 of 8 ordinary images"), ("--fit -1", "--fit: '-1'"),
+        ("--fit-images 8", "8 of 8 ordinary images"), ("--fit-images -1", "--fit-images: '-1'"),
         ("--fit-train -1", "--fit-train: '-1'"), ("--fit-train 4", "--fit-train: .* has no training part"),
-        ("--fit-train 4 --fit 4", "exclude each other"), ("--fit-train 4 --split train", "would be compared too"),
+        ("--fit-train 4 --fit-images 4", "exclude each other"), ("--fit-train 4 --split train", "would be compared too"),
         ("--covariance round", "covariance: 'round'"),
-        ("--features colours", "features: 'colours'"), ("--split both", "split: 'both'")]],
+        ("--measures colours", "measures: 'colours'"), ("--split both", "split: 'both'")]],
     *[(f"outliers: {words}", f"{OUTLIERS} {words}", 1, pattern) for words, pattern in [
-        ("--in {bad}/none", "neither a known data set"), ("--against {bad}/none", "neither a known data set"),
+        ("--data {bad}/none", "neither a known data set"), ("--against {bad}/none", "neither a known data set"),
         ("--against {good}/pngs", "do not fit a model"), ("--components 5", "4 rows are too few"),
         ("--out {bad}/done", "outliers.json: exists already.*--force"), ("--out {bad}/a_file", "is a file"),
         ("--out /proc/nowhere", "cannot create the folder"),
         ("--model {bad}/models/text.safetensors", "text.safetensors")]],
     *[(f"score --fit: {words}", f"{FIT} {words}", code, pattern) for words, code, pattern in [
         ("", 1, "8 images are too few"), ("--rate 0", 2, "--rate: '0'"), ("--hold-out 1", 2, "--hold-out: '1'"),
-        ("--levels x", 2, "--levels: 'x'"), ("--draws 0", 2, "--draws: '0'"), ("{good}/pngs", 2, "pictures given by place"),
+        ("--noise-levels x", 2, "--noise-levels: 'x'"), ("--draws 0", 2, "--draws: '0'"), ("{good}/pngs", 2, "pictures given by place"),
         ("--detector a", 2, "--detector has no meaning with --fit"), ("--heatmap a", 2, "--heatmap has no meaning with --fit"),
         ("--format csv", 2, "csv has no meaning with --fit"), ("--data {good}/pngs", 1, "do not fit a model"),
         ("--out {bad}/none/a", 1, "its folder does not exist"), ("--out {good}/model.safetensors", 1, "exists already"),
@@ -83,9 +83,9 @@ MEASURE_ROWS = [
         ("{good}/pngs --detector {good}/images.npy", 1, "images.npy"), ("{good}/pngs --detector a --rate 0.1", 2, "without --fit"),
         ("{good}/pngs --detector a --crop 8", 2, "the detector knows how images are fitted"),
         ("{good}/pngs --detector a --format xml", 2, "format: 'xml'")]],
-    ("outliers: nothing to compare", f"outliers {MODEL} --in {IMAGES}", 2, "against is missing"),
-    ("outliers: no ordinary images", f"outliers {MODEL} --against {IMAGES}", 2, "in is missing"),
-    ("outliers: no model", f"outliers --in {IMAGES} --against {IMAGES}", 2, "no model given"),
+    ("outliers: nothing to compare", f"outliers {MODEL} --data {IMAGES}", 2, "against is missing"),
+    ("outliers: no ordinary images", f"outliers {MODEL} --against {IMAGES}", 2, "data is missing"),
+    ("outliers: no model", f"outliers --data {IMAGES} --against {IMAGES}", 2, "no model given"),
     *[(f"neighbours: {words}", f"{NEIGHBOURS} {words}", 2, pattern) for words, pattern in [
         ("-k 0", "k: '0'"), ("-k 9", "9 neighbours among 8"), ("--quantile 0", "quantile: '0'"),
         ("--quantile 1", "quantile: 1"), ("--rows 0", "rows: '0'"), ("--threads -1", "threads: '-1'"),

@@ -119,7 +119,7 @@ class BadSampling(unittest.TestCase):
         bad_inputs(cls.bad)
         for data, name in (("pngs", "model"), ("rgb", "rgb")):
             cls.must_work(f"train --data {{good}}/{data} --net res6 --width 4 --batch 2 --steps 2 --preview-every 0 "
-                          f"--outdir {{out}}/{name} --threads 1".split())
+                          f"--out {{out}}/{name} --threads 1".split())
             run_folder = os.path.join(cls.out, name, os.listdir(os.path.join(cls.out, name))[0])
             shutil.copy(os.path.join(run_folder, "ema.safetensors"), os.path.join(cls.good, f"{name}.safetensors"))
             shutil.rmtree(os.path.join(cls.out, name))

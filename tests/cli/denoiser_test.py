@@ -17,7 +17,7 @@ class Denoiser(unittest.TestCase):
         os.chdir(cls.folder)
         np.save("train.npy", np.random.default_rng(1).integers(0, 256, (32, 1, 8, 8), np.uint8))
         run("train", "--net", "unet", "--head", "denoiser", "--levels", 2, "--data", "train.npy", "--width", 4, "--steps", 20,
-            "--batch", 8, "--preview-every", 0, "--outdir", "runs")
+            "--batch", 8, "--preview-every", 0, "--out", "runs")
         cls.model = "runs/" + os.listdir("runs")[0]
 
     @classmethod
@@ -46,7 +46,7 @@ class Denoiser(unittest.TestCase):
 
     def test_maximum_likelihood_refuses(self):
         done = call("train", "--net", "unet", "--head", "denoiser", "--objective", "ml", "--data", "train.npy", "--width", 4,
-                    "--steps", 2, "--batch", 4, "--outdir", "ml")
+                    "--steps", 2, "--batch", 4, "--out", "ml")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("needs an energy", done.stderr)
 

@@ -43,7 +43,7 @@ class Folders(unittest.TestCase):
     @classmethod
     def train(cls, outdir, *more):
         run("train", "--data", cls.data, "--net", "res6", "--width", 4, "--batch", 4, "--steps", 8, "--lr", "1e-3",
-            "--save-every", 2, "--stats-every", 2, "--preview-every", 0, "--threads", 1, "--outdir", cls.at(outdir), *more)
+            "--save-every", 2, "--stats-every", 2, "--preview-every", 0, "--threads", 1, "--out", cls.at(outdir), *more)
         return glob.glob(cls.at(outdir, "*"))[0]
 
     def start(self, *arguments):
@@ -101,7 +101,7 @@ class Folders(unittest.TestCase):
 
     def test_one_likelihood_at_a_time(self):
         words = ["likelihood", "--model", self.model, "--data", self.data, "--chains", 3, "--pilot", 2, "--leapfrog", 3,
-                 "--batch", 2, "--distributions", 2000, "--save-every", 0.5, "--out", self.at("like")]
+                 "--batch", 2, "--distributions", 2000, "--save-seconds", 0.5, "--out", self.at("like")]
         first = self.start(*words)
         self.wait_for("like/state.safetensors", first)
         for more in ("--resume", "--force"):
@@ -193,7 +193,7 @@ class Folders(unittest.TestCase):
 
     def test_a_lost_terminal(self):
         process = self.start("train", "--data", self.data, "--net", "res6", "--width", 4, "--batch", 4, "--steps", 100000,
-                             "--save-every", 0, "--stats-every", 2, "--preview-every", 0, "--threads", 1, "--outdir", self.at("hangup"))
+                             "--save-every", 0, "--stats-every", 2, "--preview-every", 0, "--threads", 1, "--out", self.at("hangup"))
         self.wait_for("hangup/*/stats.jsonl", process)
         while not os.path.getsize(glob.glob(self.at("hangup/*/stats.jsonl"))[0]):
             time.sleep(0.01)
@@ -203,7 +203,7 @@ class Folders(unittest.TestCase):
 
     def test_a_limit_on_the_size_of_files(self):
         command = [MDSM, "train", "--data", self.data, "--net", "res6", "--width", "4", "--batch", "4", "--steps", "2",
-                   "--preview-every", "0", "--threads", "1", "--outdir", self.at("limited")]
+                   "--preview-every", "0", "--threads", "1", "--out", self.at("limited")]
         result = subprocess.run(["sh", "-c", 'ulimit -f 40; exec "$@"', "sh", *command], capture_output=True, text=True,
                                 env=ENVIRONMENT, timeout=120, check=False)
         self.assertEqual(result.returncode, 1, result)
@@ -212,7 +212,7 @@ class Folders(unittest.TestCase):
     def test_a_pipe_that_nobody_reads(self):
         """Training goes on without somebody who reads its lines; results that nobody gets are an error."""
         command = [MDSM, "train", "--data", self.data, "--net", "res6", "--width", "4", "--batch", "4", "--steps", "40",
-                   "--stats-every", "1", "--preview-every", "0", "--threads", "1", "--outdir", self.at("piped")]
+                   "--stats-every", "1", "--preview-every", "0", "--threads", "1", "--out", self.at("piped")]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT)
         process.stdout.readline()
         process.stdout.close()
@@ -237,7 +237,7 @@ class Folders(unittest.TestCase):
         def bytes_call(*arguments):
             return subprocess.run([MDSM.encode(), *arguments], capture_output=True, env=ENVIRONMENT, timeout=120, check=False)
         result = bytes_call(b"train", b"--data", odd + b"/data.npy", b"--net", b"res6", b"--width", b"4", b"--batch", b"4",
-                            b"--steps", b"2", b"--outdir", self.at("odd-runs").encode())
+                            b"--steps", b"2", b"--out", self.at("odd-runs").encode())
         self.assertEqual((result.returncode, b"--data" in result.stderr, b"not UTF-8" in result.stderr), (2, True, True), result)
         self.assertFalse(os.path.exists(self.at("odd-runs")))
         for _ in range(2):

@@ -76,7 +76,7 @@ class Hostile(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         cls.data = cls.write("images.npy", formats.npy((8, 1, 8, 8), formats.floats([i % 101 / 100 for i in range(512)])))
         run("train", "--data", cls.data, "--net", "res6", "--width", 4, "--batch", 4, "--steps", 4, "--stats-every", 2,
-            "--preview-every", 0, "--threads", 1, "--outdir", cls.at("runs"))
+            "--preview-every", 0, "--threads", 1, "--out", cls.at("runs"))
         cls.trained = cls.at("runs", os.listdir(cls.at("runs"))[0])
         cls.model = cls.trained + "/ema.safetensors"
 

@@ -54,13 +54,13 @@ class Init(unittest.TestCase):
         draw = np.random.default_rng(1)
         for name, channels, size in (("small", 1, 16), ("large", 1, 24), ("colour", 3, 16)):
             np.save(name + ".npy", draw.integers(0, 256, (32, channels, size, size), np.uint8))
-        run("train", "--data", "small.npy", *UNET, *COMMON, "--steps", 8, "--lr", 1e-3, "--outdir", "unet")
+        run("train", "--data", "small.npy", *UNET, *COMMON, "--steps", 8, "--lr", 1e-3, "--out", "unet")
         run("train", "--data", "small.npy", "--net", "res6", "--width", 4, "--bowl", 1, "--sigma0", 0.2, *COMMON, "--steps", 8,
-            "--lr", 1e-3, "--outdir", "res6")
+            "--lr", 1e-3, "--out", "res6")
         cls.unet, cls.res6 = only_run("unet"), only_run("res6")
 
     def start(self, outdir, *arguments):
-        run("train", "--outdir", outdir, *arguments)
+        run("train", "--out", outdir, *arguments)
         return only_run(outdir)
 
     def same(self, found, wanted, tolerance=0):
@@ -70,7 +70,7 @@ class Init(unittest.TestCase):
             np.testing.assert_allclose(found[name], values, rtol=tolerance, atol=1e-25, err_msg=name)
 
     def refused(self, code, pattern, *arguments):
-        done = call("train", "--outdir", "refused", *arguments)
+        done = call("train", "--out", "refused", *arguments)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertRegex(done.stderr, r"\Amdsm: error: .*" + pattern)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)

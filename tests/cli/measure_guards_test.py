@@ -27,7 +27,7 @@ class Guards(unittest.TestCase):
         cls.training = cls.images("training.npy", 1200, 1)
         cls.images("inside.npy", 40, 2)
         run("train", "--data", cls.at("training.npy"), "--net", "res6", "--width", 4, "--batch", 8, "--steps", 10,
-            "--preview-every", 0, "--threads", 1, "--outdir", cls.at("runs"))
+            "--preview-every", 0, "--threads", 1, "--out", cls.at("runs"))
         cls.model = glob.glob(cls.at("runs/*/ema.safetensors"))[0]
 
     @classmethod
@@ -76,8 +76,8 @@ class Guards(unittest.TestCase):
     def test_neighbours_in_feature_space(self):
         folder = self.class_folders("bars", [("dark", 40, 40) if i % 2 else ("light", 40, 210) for i in range(80)])
         network = self.at("bars.safetensors")
-        run("classifier", "--data", folder, "--width", 2, "--features", 6, "--epochs", 4, "--batch", 16, "--out", network)
-        arguments = ["neighbours", folder, "--data", folder, "--no-held-out", "-k", 2, "--limit", 50, "--seed", 3,
+        run("classifier", "--data", folder, "--width", 2, "--hidden", 6, "--epochs", 4, "--batch", 16, "--out", network)
+        arguments = ["neighbours", folder, "--data", folder, "--no-held-out", "-k", 2, "--subset", 50, "--seed", 3,
                      "--classifier", network, "--out", self.at("features")]
         found = json.loads(run(*arguments, "--json"))
         self.assertEqual(found["features"]["network"]["dimensions"], 6)
@@ -106,7 +106,7 @@ class Guards(unittest.TestCase):
         """Labels that follow no rule: what is learnt by heart is of no use on images that were kept away."""
         draw = random.Random(5)
         folder = self.class_folders("chance", [(draw.choice("ab"), 120, 120) for _ in range(60)])
-        arguments = ["classifier", "--data", folder, "--width", 8, "--features", 64, "--epochs", 40, "--batch", 10,
+        arguments = ["classifier", "--data", folder, "--width", 8, "--hidden", 64, "--epochs", 40, "--batch", 10,
                      "--lr", 5e-3, "--shift", 0, "--json"]
         held = json.loads(run(*arguments, "--hold-out", 0.5, "--out", self.at("held.safetensors")))
         self.assertEqual((held["accuracy_of"], held["accuracy"]["n"]), ("held-out images", 30))
@@ -125,15 +125,15 @@ class Guards(unittest.TestCase):
         test = self.class_folders("bc", [(name, *looks[name]) for _ in range(10) for name in "bc"])
         other = self.class_folders("bd", [(name, 40, 40) for name in "bd"])
         network = self.at("abc.safetensors")
-        run("classifier", "--data", train, "--width", 4, "--features", 8, "--epochs", 5, "--batch", 10, "--lr", 5e-3,
+        run("classifier", "--data", train, "--width", 4, "--hidden", 8, "--epochs", 5, "--batch", 10, "--lr", 5e-3,
             "--out", network)
         found = json.loads(run("classifier", "--data", test, "--measure", network, "--json"))
         self.assertGreater(found["accuracy"]["rate"], 0.9)
         self.assert_refused(1, "has the class d", "classifier", "--data", other, "--measure", network)
 
     def test_limits_are_drawn_by_chance(self):
-        found = json.loads(run("outliers", "--model", self.model, "--in", self.at("inside.npy"), "--against",
-                               self.at("training.npy"), "--levels", 0.1, "--components", 1, "-k", 1, "--limit", 30,
+        found = json.loads(run("outliers", "--model", self.model, "--data", self.at("inside.npy"), "--against",
+                               self.at("training.npy"), "--noise-levels", 0.1, "--components", 1, "-k", 1, "--subset", 30,
                                "--seed", 7, "--out", self.at("limited"), "--json"))
         self.assertIn("30 drawn at random (seed 7) of 40 images", found["in"])
         self.assertIn("30 drawn at random (seed 7) of 1200 images", found["out"][0])
@@ -168,7 +168,7 @@ class Guards(unittest.TestCase):
         with open(betas, "w", encoding="utf-8") as file:
             file.write("\n".join(str(i / 4000) for i in range(1, 4000)))
         arguments = ["likelihood", "--model", self.model, "--data", start, "--schedule", betas, "--chains", 6,
-                     "--pilot", 0, "--leapfrog", 5, "--save-every", 0.05, "--reference-std", 0.3, "--out",
+                     "--pilot", 0, "--leapfrog", 5, "--save-seconds", 0.05, "--reference-std", 0.3, "--out",
                      self.at("edited")]
         process = subprocess.Popen([MDSM, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    env=ENVIRONMENT)
@@ -193,7 +193,7 @@ class Guards(unittest.TestCase):
         inside = self.at("inside.npy")
         commands = {
             "likelihood": (self.likelihood("--distributions", 2, "--chains", 1, "--pilot", 0), ["likelihood.svg"]),
-            "outliers": (["outliers", "--model", self.model, "--in", inside, "--against", inside, "--levels", 0.1,
+            "outliers": (["outliers", "--model", self.model, "--data", inside, "--against", inside, "--noise-levels", 0.1,
                           "--components", 1, "-k", 1], ["roc-1.svg", "histogram-mixture.svg"]),
             "neighbours": (["neighbours", inside, "--data", inside, "--no-held-out", "-k", 1],
                            ["figure.png", "figure.svg", "histogram.svg"])}

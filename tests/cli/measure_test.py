@@ -26,7 +26,7 @@ class Measure(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         cls.training = cls.images("training", 200, 0.25, 1)
         run("train", "--data", cls.at("training.npy"), "--net", "res6", "--width", 4, "--batch", 16, "--steps", 60,
-            "--lr", "3e-3", "--ema", 0.9, "--preview-every", 0, "--threads", 1, "--outdir", cls.at("runs"))
+            "--lr", "3e-3", "--ema", 0.9, "--preview-every", 0, "--threads", 1, "--out", cls.at("runs"))
         cls.model = glob.glob(cls.at("runs/*/ema.safetensors"))[0]
 
     @classmethod
@@ -72,7 +72,7 @@ class Measure(unittest.TestCase):
 
     def test_likelihood_by_denoising(self):
         words = ["likelihood", "--model", self.model, "--data", self.at("training.npy"), "--method", "denoising", "--nodes", 5,
-                 "--draws", 2, "--noise", 0.2, "--sigma-max", 1, "--json"]
+                 "--draws", 2, "--add-noise", 0.2, "--sigma-max", 1, "--json"]
         found = json.loads(run(*words, "--out", self.at("bound")))
         result = found["result"]
         self.assertEqual(result, self.load("bound", "likelihood.json")["result"])
@@ -98,7 +98,7 @@ class Measure(unittest.TestCase):
         self.assertNotIn("energy", found["result"])
 
     def test_likelihood_goes_on_after_a_signal(self):
-        arguments = [str(word) for word in self.likelihood("signal", "--distributions", 1500, "--save-every", 0.1)]
+        arguments = [str(word) for word in self.likelihood("signal", "--distributions", 1500, "--save-seconds", 0.1)]
         whole = json.loads(run(*self.likelihood("whole", "--distributions", 1500, "--json")))
         process = subprocess.Popen([MDSM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    env=ENVIRONMENT)
@@ -115,8 +115,8 @@ class Measure(unittest.TestCase):
     def test_outliers(self):
         self.images("inside", 120, 0.25, 2)
         self.images("pale", 80, 0.02, 3)
-        arguments = ["outliers", "--model", self.model, "--in", self.at("inside.npy"), "--against", self.at("pale.npy"),
-                     "--against", self.at("inside.npy"), "--levels", "0.1,0.5", "--features", "errors",
+        arguments = ["outliers", "--model", self.model, "--data", self.at("inside.npy"), "--against", self.at("pale.npy"),
+                     "--against", self.at("inside.npy"), "--noise-levels", "0.1,0.5", "--measures", "errors",
                      "--components", 2, "--out", self.at("outliers")]
         found = json.loads(run(*arguments, "--json"))
         self.assertEqual(found, self.load("outliers", "outliers.json"))

@@ -62,7 +62,7 @@ class Sampling(unittest.TestCase):
         draw_pictures(cls.at("colours"), 6, SIZE, SIZE, channels=3)
         for data, steps, top in (("pictures", 40, 3), ("colours", 4, 0.5)):
             run("train", "--data", cls.at(data), "--net", "res6", "--width", 4, "--batch", 6, "--steps", steps, "--lr",
-                "3e-3", "--ema", 0.9, "--sigma-max", top, "--preview-every", 0, "--threads", 1, "--outdir", cls.at("run-" + data))
+                "3e-3", "--ema", 0.9, "--sigma-max", top, "--preview-every", 0, "--threads", 1, "--out", cls.at("run-" + data))
         cls.model, cls.colour_model = (glob.glob(cls.at(f"run-{name}/*/ema.safetensors"))[0]
                                        for name in ("pictures", "colours"))
 
@@ -108,7 +108,7 @@ class Sampling(unittest.TestCase):
         # Other widths and sizes take other kernels.
         draw_pictures(self.at("large"), 4, 32, 32)
         run("train", "--data", self.at("large"), "--net", "res12", "--width", 16, "--batch", 4, "--steps", 2,
-            "--preview-every", 0, "--outdir", self.at("run-large"))
+            "--preview-every", 0, "--out", self.at("run-large"))
         model = glob.glob(self.at("run-large/*/ema.safetensors"))[0]
         ways = [("--batch", batch, "--threads", threads) for batch in (1, 7, 64) for threads in (1, 2)]
         self.check_same(["sample", "--model", model, "-n", 10, "--sampler", "fast", "--steps", 5], "wide", ways)

@@ -28,14 +28,14 @@ class Score(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
         cls.images("good", 400, 0.2, 1)
         run("train", "--data", cls.at("good.npy"), "--net", "res6", "--width", 4, "--batch", 16, "--steps", 60, "--lr", "3e-3",
-            "--ema", 0.9, "--preview-every", 0, "--threads", 1, "--outdir", cls.at("runs"))
+            "--ema", 0.9, "--preview-every", 0, "--threads", 1, "--out", cls.at("runs"))
         cls.model = glob.glob(cls.at("runs/*/ema.safetensors"))[0]
         cls.detector = cls.at("detector.safetensors")
         cls.fitted = json.loads(run(*cls.fit(), "--format", "json"))
 
     @classmethod
     def fit(cls, out="detector.safetensors"):
-        return ["score", "--fit", "--data", cls.at("good.npy"), "--model", cls.model, "--levels", "0.1,0.5", "--components", 2,
+        return ["score", "--fit", "--data", cls.at("good.npy"), "--model", cls.model, "--noise-levels", "0.1,0.5", "--components", 2,
                 "--rate", RATE, "--out", cls.at(out)]
 
     @classmethod
@@ -134,7 +134,7 @@ class Score(unittest.TestCase):
 
     def test_other_weights_are_refused(self):
         run("train", "--data", self.at("good.npy"), "--net", "res6", "--width", 4, "--batch", 4, "--steps", 1, "--preview-every", 0,
-            "--threads", 1, "--outdir", self.at("other"))
+            "--threads", 1, "--out", self.at("other"))
         result = self.score("--data", self.at("good.npy"), "--model", glob.glob(self.at("other/*"))[0], code=1)
         self.assertIn("fitted with other weights", result.stderr)
 

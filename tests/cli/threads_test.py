@@ -48,7 +48,7 @@ class Threads(unittest.TestCase):
         """The files of three steps: model, average, and the state without its clock."""
         outdir = tempfile.mkdtemp(dir=self.folder)
         run("train", "--data", "images.npy", "--steps", 3, "--batch", 21, "--preview-every", 0, "--stats-every", 1, "--lr",
-            1e-3, "--threads", threads, "--outdir", outdir, *more)
+            1e-3, "--threads", threads, "--out", outdir, *more)
         folder = only_run(outdir)
         header, state = formats.split_safetensors(content(folder + "/state.safetensors"))
         del header["__metadata__"]  # has the clock
@@ -85,7 +85,7 @@ class Threads(unittest.TestCase):
                 common = ["--model", model, "--threads", threads]
                 run("sample", *common, "-n", 5, "--sampler", "fast", "--out", out + "/samples")
                 run("energy", *common, "--data", "images.npy", "--limit", 21, "--out", out + "/energies.npy")
-                found = run("likelihood", *common, "--data", "images.npy", "--limit", 5, "--method", "denoising", "--nodes", 3,
+                found = run("likelihood", *common, "--data", "images.npy", "--subset", 5, "--method", "denoising", "--nodes", 3,
                             "--out", out + "/likelihood", "--json")
                 return {"samples": content(out + "/samples/samples.npy"), "energies": content(out + "/energies.npy"),
                         "likelihood": {key: json.loads(found)[key] for key in ("nats_per_image", "result")}}

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "core/error.h"
 
@@ -301,6 +302,114 @@ TEST(OptionKinds, WhatAnotherAlternativeHasIsRefused) {
   }
   EXPECT_EQ(go.fast_steps, 7);
   EXPECT_THROW(go.options.parse(std::vector<std::string>{"--steps", "2000"}), Error);
+}
+
+// Names of before and other spellings.
+struct Renamed {
+  int64_t subset = 0;
+  std::string colour = "keep";
+  bool worker = false;
+  OptionSet options{"measure", "Measure"};
+  Renamed() {
+    options.add("subset", subset, "random images").range(0).formerly("limit");
+    options.add("colour", colour, "colours")
+        .choices({"keep", "grey"})
+        .alias("color")
+        .value_alias("gray", "grey");
+    options.add("worker", worker, "for ourselves").command_line_only().hidden();
+    options.accept_config();
+  }
+};
+
+TEST(OptionNames, FormerNamesWorkAndSayTheNewOne) {
+  Renamed one;
+  ::testing::internal::CaptureStderr();
+  one.options.parse(std::vector<std::string>{"--limit", "7"});
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(one.subset, 7);
+  EXPECT_TRUE(one.options.given("subset"));
+  EXPECT_TRUE(one.options.given("limit"));
+  EXPECT_NE(said.find("--limit is called --subset now"), std::string::npos) << said;
+  one.options.set("limit", "8");
+  EXPECT_EQ(one.subset, 8);
+  EXPECT_EQ(one.options.to_json(), (json{{"subset", 8}, {"colour", "keep"}}));
+  EXPECT_THROW(one.options.parse(std::vector<std::string>{"--limit", "-1"}), Error);
+}
+
+TEST(OptionNames, OtherSpellingsAreSilent) {
+  Renamed one;
+  ::testing::internal::CaptureStderr();
+  one.options.parse(std::vector<std::string>{"--color", "gray"});
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(one.colour, "grey");
+  EXPECT_THROW(one.options.parse(std::vector<std::string>{"--color", "grat"}), Error);
+}
+
+TEST(OptionNames, HelpAndReferenceShowOnlyNamesOfToday) {
+  Renamed one;
+  one.options.parse(std::vector<std::string>{"--worker"});
+  EXPECT_TRUE(one.worker);
+  for (const std::string& text : {one.options.help(), one.options.markdown()})
+    for (const char* name : {"limit", "color ", "gray", "worker"})
+      EXPECT_PRED_FORMAT2(::testing::IsNotSubstring, name, text);
+}
+
+TEST(OptionNames, RecordedOptionsGetTheNamesOfToday) {
+  EXPECT_EQ(Renamed().options.renamed({{"limit", 3}, {"color", "grey"}, {"other", 1}}),
+            (json{{"subset", 3}, {"colour", "grey"}, {"other", 1}}));
+}
+
+// MDSM_SUBSET for --subset, while it lives.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Environment() { ::unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST(OptionsOfTheEnvironment, AreDefaults) {
+  const Environment subset("MDSM_SUBSET", "5"), worker("MDSM_WORKER", "1");
+  Renamed one;
+  one.options.read_environment();
+  EXPECT_EQ(one.subset, 5);
+  EXPECT_FALSE(one.worker) << "not a configuration key, so not a variable either";
+  EXPECT_FALSE(one.options.given("subset"));
+  EXPECT_NE(one.options.help().find("random images [5 from MDSM_SUBSET]"), std::string::npos);
+  one.options.set_default("subset", "9");
+  EXPECT_EQ(one.subset, 5) << "a recipe gives way";
+  one.options.parse(std::vector<std::string>{"--subset", "6"});
+  EXPECT_EQ(one.subset, 6) << "the command line wins";
+}
+
+TEST(OptionsOfTheEnvironment, BadValuesNameTheVariable) {
+  const Environment subset("MDSM_SUBSET", "many"), empty("MDSM_COLOUR", "");
+  Renamed one;
+  try {
+    one.options.read_environment();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "MDSM_SUBSET in the environment: --subset: 'many' is not a valid value; it takes a whole number");
+  }
+}
+
+TEST(Help, WrapsToTheTerminal) {
+  Alternatives go;
+  for (const size_t columns : {50u, 60u, 80u}) {
+    const std::string help = go.options.help(columns);
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), columns) << help;
+    std::string words = help, whole = go.options.help();
+    for (std::string* text : {&words, &whole})
+      std::erase_if(*text, [](char c) { return c == ' ' || c == '\n'; });
+    EXPECT_EQ(words, whole);
+  }
+  EXPECT_EQ(go.options.help(0), go.options.help(10'000));
 }
 
 }  // namespace

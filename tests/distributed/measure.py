@@ -34,7 +34,7 @@ class Measure:
         out = os.path.join(self.folder, str(self.runs))
         steps = steps or self.arguments.steps
         words = ["train", "--data", os.path.join(self.folder, "images.npy"), "--net", "res12", "--width", self.arguments.width,
-                 "--batch", batch or self.arguments.batch, "--steps", steps, "--noise", "geometric", "--outdir", out, "--save-every", "0",
+                 "--batch", batch or self.arguments.batch, "--steps", steps, "--noise", "geometric", "--out", out, "--save-every", "0",
                  "--preview-every", "0", "--stats-every", max(1, steps // 2), "--shards", "4", *more]
         return words, out
 

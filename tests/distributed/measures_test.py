@@ -44,12 +44,12 @@ class Measures:
         # Batches that are smaller than the chains, more processes than chains, one direction, no pilots.
         check = lambda out: self.annealing(out, "--distributions", "20", "--batch", "1" if out.endswith("1") else "2", "--direction", "forward")
         self.check_numbers("small", check)
-        check = lambda out: self.annealing(out, "--distributions", "20", "--chains", "2", "--pilot", "0", "--limit", "2")
+        check = lambda out: self.annealing(out, "--distributions", "20", "--chains", "2", "--pilot", "0", "--subset", "2")
         self.check_numbers("few", check)
 
     def check_resume(self):
         def call(out, *more):
-            return self.annealing(out, "--distributions", "150", "--save-every", "0", *more)
+            return self.annealing(out, "--distributions", "150", "--save-seconds", "0", *more)
 
         run_alone(call("whole"))
         state = self.at("parts", "state.safetensors")
@@ -87,7 +87,7 @@ class Measures:
     def check_checkpoints(self):
         def call(out):
             os.makedirs(self.at(out))
-            return ["evaluate", "--checkpoints", self.run, "-n", "7", "--sampler", "multistep", "--data", "fashion-mnist", "--split", "test", "--limit", "30",
+            return ["evaluate", "--checkpoints", self.run, "-n", "7", "--sampler", "multistep", "--data", "fashion-mnist", "--split", "test", "--subset", "30",
                     "--threads", "1", "--out", self.at(out, "found.json"), "--save-features", self.at(out, "features")]
 
         files = self.check_numbers("checkpoints", call)

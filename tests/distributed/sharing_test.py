@@ -36,7 +36,7 @@ def check_samples(folder):
 
 
 def check_evaluation(folder, samples):
-    call = ["evaluate", "--samples", os.path.join(samples, "images"), "--data", "fashion-mnist", "--split", "test", "--limit",
+    call = ["evaluate", "--samples", os.path.join(samples, "images"), "--data", "fashion-mnist", "--split", "test", "--subset",
             "100", "--json", "--threads", "1"]
     one, three = json.loads(run_alone(call)), json.loads(run_ranks(3, call))
     assert one == three, (one, three)

@@ -83,14 +83,14 @@ with tempfile.TemporaryDirectory() as root:
     np.save(samples, make_images(rng, 300, 0.7)[0].astype(np.float32) / 255)
     classifier, stats, features = (os.path.join(root, name) for name in ("c.safetensors", "s.npz", "features"))
 
-    trained = run("classifier", "--data", data, "--width", 4, "--features", 12, "--epochs", 5, "--batch", 32, "--lr",
+    trained = run("classifier", "--data", data, "--width", 4, "--hidden", 12, "--epochs", 5, "--batch", 32, "--lr",
                   5e-3, "--full", "--out", classifier, "--json")
     assert trained["test"]["rate"] > 0.95, trained
     again = run("classifier", "--data", data, "--measure", classifier, "--json")
     assert again["test"] == trained["test"] and again["info"]["accuracy"] == trained["test"]
 
     common = ["--samples", samples, "--classifier", classifier, "--json"]
-    found = run("evaluate", *common, "--data", data, "--kid-subsets", 3, "--kid-size", 300, "--limit", 300,
+    found = run("evaluate", *common, "--data", data, "--kid-subsets", 3, "--kid-size", 300, "--subset", 300,
                 "--save-statistics", stats, "--save-features", features, "--out", os.path.join(root, "out.json"))
     a, b, p = (np.load(os.path.join(features, name)).astype(np.float64) for name in
                ("samples-features.npy", "reference-features.npy", "samples-probabilities.npy"))
@@ -134,7 +134,7 @@ with tempfile.TemporaryDirectory() as root:
     assert refused.returncode == 1 and b"no covariance" in refused.stderr, refused
 
     # Subsets smaller than the sets: their mean is the value of the whole sets, their deviation that of NumPy's.
-    small = run("evaluate", *common, "--data", data, "--limit", 300, "--kid-subsets", 300, "--kid-size", 25)["kid"]
+    small = run("evaluate", *common, "--data", data, "--subset", 300, "--kid-subsets", 300, "--kid-size", 25)["kid"]
     draws = [kernel_distance(a[rng.permutation(300)[:25]], b[rng.permutation(300)[:25]]) for _ in range(300)]
     assert small["subset_size"] == 25 and small["subsets"] == 300
     assert abs(small["value"] - kernel_distance(a, b)) < 4 * small["standard_error"], (small, kernel_distance(a, b))
@@ -144,7 +144,7 @@ with tempfile.TemporaryDirectory() as root:
     # Three images as the channels of one, taken apart again, are the same three images.
     stacked = os.path.join(root, "stacked.npy")
     np.save(stacked, np.load(samples).reshape(100, 3, 16, 16))
-    by_channel = run("evaluate", "--samples", stacked, "--classifier", classifier, "--data", data, "--limit", 300,
+    by_channel = run("evaluate", "--samples", stacked, "--classifier", classifier, "--data", data, "--subset", 300,
                      "--kid-subsets", 3, "--kid-size", 300, "--colour", "apart", "--json")
     for measure in ("fid", "inception_score", "classes", "kid", "precision_recall"):
         assert by_channel[measure] == found[measure], (measure, by_channel[measure], found[measure])
@@ -163,7 +163,7 @@ with tempfile.TemporaryDirectory() as root:
     # Checkpoints: the last of a tiny run and its snapshots, with the same seeds; the best has the lowest FID.
     run_folder = os.path.join(root, "runs")
     subprocess.run([MDSM, "train", "--data", data, "--net", "res6", "--width", "4", "--batch", "4", "--steps", "4",
-                    "--snapshot-every", "2", "--preview-every", "0", "--outdir", run_folder], check=True,
+                    "--snapshot-every", "2", "--preview-every", "0", "--out", run_folder], check=True,
                    capture_output=True, env=ENVIRONMENT, timeout=200)
     folder = os.path.join(run_folder, os.listdir(run_folder)[0])
     scored = run("evaluate", "--checkpoints", folder, "-n", 12, "--sampler", "fast", "--steps", 5, "--data", data,

@@ -127,7 +127,7 @@ with tempfile.TemporaryDirectory() as root:
     torch.jit.script(net).save(path("inception.pt"))
 
     found = run("evaluate", "--samples", path("samples.npy"), "--data", path("reference.npy"), "--features",
-                path("inception.pt"), "--batch", 6, "--splits", 2, "--kid-subsets", 2, "--kid-size", 10, "--limit", 10,
+                path("inception.pt"), "--batch", 6, "--splits", 2, "--kid-subsets", 2, "--kid-size", 10, "--subset", 10,
                 "--save-features", path("features"), "--json")
     a, b, p = (np.load(path("features/" + name + ".npy")).astype(np.float64)
                for name in ("samples-features", "reference-features", "samples-probabilities"))
@@ -160,4 +160,4 @@ with tempfile.TemporaryDirectory() as root:
     assert "gives a tensor of 1 dimensions" in run(*common, "--features", path("flat.pt"), code=1)
     with open(path("text.pt"), "w", encoding="utf8") as file:
         file.write("not a network")
-    assert run(*common, "--features", path("text.pt"), code=1).startswith("mdsm: error: LibTorch")
+    assert run(*common, "--features", path("text.pt"), code=1).endswith("a state dict of torch.save has weights, but no network\n")

@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as root:
     # The objective: its option in help, in the run's record, refused for others; its state is saved and resumed.
     assert "robust: " in run("train", "--help") and "mdsm|single|ml|robust" in run("train", "--help")
     training = ["train", "--data", "stripes", "--net", "res6", "--width", 4, "--batch", 8, "--steps", 20,
-                "--stats-every", 5, "--preview-every", 0, "--threads", 1, "--quiet", "--outdir", "runs"]
+                "--stats-every", 5, "--preview-every", 0, "--threads", 1, "--quiet", "--out", "runs"]
     robust = training + ["--objective", "robust", "--robust-cap", 30]
     run(*robust, "--desc", "whole")
     run(*robust, "--desc", "halves", "--stop-after", 10)

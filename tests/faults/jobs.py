@@ -28,12 +28,12 @@ class Job:
         if self.name == "train":
             return ["train", "--data", self.data, "--net", "res6", "--width", "4", "--batch", "4", "--steps", "4", "--lr", "1e-3",
                     "--save-every", "2", "--stats-every", "1", "--preview-every", "4", "--snapshot-every", "4", "--threads", "1",
-                    "--outdir", self.folder]
+                    "--out", self.folder]
         if self.name == "sample":
             return ["sample", "--model", self.model, "-n", "4", "--batch", "2", "--sampler", "fast", "--steps", "4", "--threads",
                     "1", "--out", self.folder]
         return ["likelihood", "--model", self.model, "--data", self.data, "--chains", "2", "--pilot", "1", "--leapfrog", "2",
-                "--batch", "1", "--distributions", "6", "--save-every", "0", "--threads", "1", "--out", self.folder]
+                "--batch", "1", "--distributions", "6", "--save-seconds", "0", "--threads", "1", "--out", self.folder]
 
     def run_folder(self):
         found = [path for path in glob.glob(self.folder + "/0*") if os.path.exists(path + "/options.json")]
@@ -82,7 +82,7 @@ def prepare(root):
     with open(root + "/d.npy", "wb") as file:
         file.write(formats.npy((8, 1, 8, 8), formats.floats([i * 37 % 101 / 100 for i in range(512)])))
     made = call(["train", "--data", root + "/d.npy", "--net", "res6", "--width", "4", "--batch", "4", "--steps", "4", "--preview-every",
-                 "0", "--threads", "1", "--outdir", root + "/made"])
+                 "0", "--threads", "1", "--out", root + "/made"])
     assert made.returncode == 0, made.stderr
     shutil.copy(glob.glob(root + "/made/*/ema.safetensors")[0], root + "/model.safetensors")
 

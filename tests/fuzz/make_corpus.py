@@ -122,7 +122,7 @@ def models(folder):
     with open(folder + "/d.npy", "wb") as file:
         file.write(formats.npy((8, 1, 8, 8), formats.floats([i % 101 / 100 for i in range(512)])))
     mdsm("train", "--data", "d.npy", "--net", "res6", "--width", 4, "--batch", 4, "--steps", 4, "--stats-every", 2, "--preview-every",
-         0, "--threads", 1, "--outdir", "runs")
+         0, "--threads", 1, "--out", "runs")
     run = glob.glob(folder + "/runs/*")[0]
     model = run + "/ema.safetensors"
     # Headers without the values: small enough to be kept, and all that the readers look at before they compare sizes.

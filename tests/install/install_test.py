@@ -58,7 +58,7 @@ def check_c_alone(root, prefix):
     (root / "c").mkdir()
     shutil.copy(os.path.join(EXAMPLES, "draw.c"), root / "c")
     (root / "c/CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.24)\nproject(c LANGUAGES C)\n"
-                                           "find_package(mdsm 0.1 REQUIRED)\nadd_executable(draw draw.c)\n"
+                                           "find_package(mdsm 0.2 REQUIRED)\nadd_executable(draw draw.c)\n"
                                            "target_link_libraries(draw PRIVATE mdsm::mdsm)\n")
     cmake(root / "c", root / "c/build", prefix)
     run(root / "c/build/draw", "mnist", folder=root / "c")
@@ -116,6 +116,9 @@ def main():
         run(CMAKE, "--install", BUILD, "--prefix", first)
         for name in ("LICENSE", "README.md", "docs/cli.md", "examples/draw.c"):
             assert (first / "share/doc/mdsm" / name).exists(), name
+        for name in ("man/man1/mdsm.1", "man/man1/mdsm-train.1", "bash-completion/completions/mdsm", "zsh/site-functions/_mdsm",
+                     "fish/vendor_completions.d/mdsm.fish"):
+            assert (first / "share" / name).stat().st_size > 1000, name
         check_headers(root, first)
         check_program(root, first)
         check_with_cmake(root, first)

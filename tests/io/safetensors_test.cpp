@@ -76,9 +76,10 @@ TEST_F(Safetensors, ReadsOtherTypes) {
 }
 
 TEST_F(Safetensors, RefusesBrokenContainers) {
-  EXPECT_NE(error_for("abc").find("too few"), std::string::npos);
+  EXPECT_NE(error_for("abc").find("not a safetensors file"), std::string::npos);
+  EXPECT_NE(error_for("").find("empty"), std::string::npos);
   EXPECT_NE(error_for(raw(uint64_t{1000}) + "{}").find("the header needs 1000 bytes"), std::string::npos);
-  EXPECT_NE(error_for(raw(~uint64_t{0}) + "{}").find("beyond the limit"), std::string::npos);
+  EXPECT_NE(error_for(raw(~uint64_t{0}) + "{}").find("not a safetensors file"), std::string::npos);
   refuses("{", "", "not a JSON object");
   refuses("[1]", "", "not a JSON object");
   refuses(R"({"a":)" + std::string(1000, '[') + std::string(1000, ']') + "}", "", "nested too deeply");

@@ -103,7 +103,7 @@ def random_model(folder, name, network, width, channels, size, options):
     data, runs = os.path.join(folder, "data.npy"), os.path.join(folder, name + "-run")
     with open(data, "wb") as file:
         file.write(formats.npy((2, channels, size, size), formats.floats([draw.random() for _ in range(2 * channels * size * size)])))
-    run("train", "--data", data, "--net", network, "--width", width, "--steps", 2, "--batch", 2, "--outdir", runs, "--threads", 1, *options)
+    run("train", "--data", data, "--net", network, "--width", width, "--steps", 2, "--batch", 2, "--out", runs, "--threads", 1, *options)
     model = os.path.join(folder, name + ".safetensors")
     with open(os.path.join(runs, os.listdir(runs)[0], "ema.safetensors"), "rb") as file:
         header, content = formats.split_safetensors(file.read())

@@ -139,7 +139,7 @@ def check_noise(folder):
     found = []
     for batch in (2, 7):
         out = os.path.join(folder, f"noise{batch}.npy")
-        run("energy", "--model", model, "--data", data, "--noise", 0.3, "--seed", 5, "--batch", batch, "--out", out)
+        run("energy", "--model", model, "--data", data, "--add-noise", 0.3, "--seed", 5, "--batch", batch, "--out", out)
         found.append(np.load(out))
     clean = np.load(os.path.join(folder, "energy.npy"))
     scale = np.abs(clean).max()

@@ -36,5 +36,5 @@ def unet(program, clothes):
     """The folder of a short run of the program."""
     numpy.save(program.folder / "clothes.npy", clothes[:128])
     program("train", "--data", "clothes.npy", "--net", "unet", "--width", 8, "--levels", 2, "--batch", 16, "--steps", 6, "--threads", 2,
-            "--preview-every", 0, "--outdir", "runs")
+            "--preview-every", 0, "--out", "runs")
     return str(next((program.folder / "runs").iterdir()))

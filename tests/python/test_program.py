@@ -84,7 +84,7 @@ def test_training(program, unet, tmp_path):
 def test_detector(program, unet, clothes, tmp_path):
     numpy.save(program.folder / "good.npy", clothes[:200])
     numpy.save(program.folder / "new.npy", 1 - clothes[200:220])
-    program("score", "--fit", "--model", unet, "--data", "good.npy", "--rate", 0.05, "--levels", "0.1,0.3", "--out", "d.safetensors",
+    program("score", "--fit", "--model", unet, "--data", "good.npy", "--rate", 0.05, "--noise-levels", "0.1,0.3", "--out", "d.safetensors",
             "--threads", 2)
     told = json.loads(_anyway(program, "score", "--data", "new.npy", "--detector", "d.safetensors", "--format", "json", "--threads", 2))
     detector = mdsm.Detector.fit(mdsm.load(unet), clothes[:200], rate=0.05, levels=[0.1, 0.3])

@@ -14,7 +14,7 @@ import unittest
 MDSM, SHIPPED = os.path.abspath(sys.argv[1]), sys.argv[2]
 ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
 TRAIN = ("train --data {data:pictures} --net res6 --width 4 --batch 8 --steps {steps} --save-every 5 --preview-every 0 "
-         "--threads 1 --quiet --outdir {here}")
+         "--threads 1 --quiet --out {here}")
 MODEL = {"title": "A model", "data": ["pictures"], "scales": {"smoke": {"steps": 10}},
          "steps": [{"name": "train", "run": TRAIN, "resume": "train --resume {model:train} --quiet"}],
          "results": [{"label": "step", "value": "{model:train}/stats.jsonl#/step", "digits": 0}]}
@@ -48,7 +48,7 @@ class Reproduce(unittest.TestCase):
 
     def command(self, *arguments, data=True):
         return [MDSM, "reproduce", "--recipes", self.at("recipes"), "--out", self.out,
-                *(["--data", "pictures=" + self.at("pictures.npy")] if data else []), *arguments]
+                *(["--source", "pictures=" + self.at("pictures.npy")] if data else []), *arguments]
 
     def run_it(self, *arguments, data=True):
         result = subprocess.run(self.command(*arguments, data=data), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -124,8 +124,8 @@ class Reproduce(unittest.TestCase):
 
     def test_bad_calls(self):
         for arguments, message, status in (
-                (("none",), "no recipe none", 2), (("all", "--scale", "huge"), "huge", 2),
-                (("all", "--with", "n"), "--with: 'n'", 2), (("all", "--data", "=x"), "--data: '=x'", 2),
+                (("none",), "no recipe none", 2), (("all", "--budget", "huge"), "huge", 2),
+                (("all", "--with", "n"), "--with: 'n'", 2), (("all", "--source", "=x"), "--source: '=x'", 2),
                 (("all", "--recipes", self.at("nowhere")), "nowhere", 1)):
             code, _, errors = self.run_it(*arguments)
             self.assertEqual(code, status, arguments)
@@ -135,9 +135,9 @@ class Reproduce(unittest.TestCase):
     def test_shipped_recipes_are_complete(self):
         names = {os.path.splitext(name)[0] for name in os.listdir(SHIPPED)}
         sets = [word for name in ("mnist", "stacked-mnist", "fashion-mnist", "cifar10", "svhn", "celeba")
-                for word in ("--data", f"{name}=x")]
+                for word in ("--source", f"{name}=x")]
         for scale in ("smoke", "cpu", "paper"):
-            result = subprocess.run([MDSM, "reproduce", "all", "--dry-run", "--scale", scale, "--recipes", SHIPPED, *sets],
+            result = subprocess.run([MDSM, "reproduce", "all", "--dry-run", "--budget", scale, "--recipes", SHIPPED, *sets],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
             self.assertEqual(result.returncode, 0, result.stderr)
             shown = {line[2:].split(":")[0] for line in result.stdout.splitlines() if line.startswith("# ")}

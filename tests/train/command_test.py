@@ -68,7 +68,7 @@ def fields(message):
 
 def read_events(run):
     """{step: {tag: value}} over all event files in the order TensorBoard reads them, restarts respected."""
-    scalars, files = {}, sorted(glob.glob(run + "/events.out.tfevents.*"))
+    scalars, pictures, files = {}, {}, sorted(glob.glob(run + "/events.out.tfevents.*"))
     for path in files:
         events = [dict(fields(r)) for r in records(open(path, "rb").read())]
         assert events[0][3] == b"brain.Event:2"
@@ -78,8 +78,23 @@ def read_events(run):
                 scalars = {step: v for step, v in scalars.items() if step < event[2]}
             else:
                 values = [dict(fields(v)) for n, v in fields(event[5]) if n == 1]
-                scalars[event[2]] = {v[1].decode(): v[2] for v in values}
-    return scalars
+                if any(4 in v for v in values):
+                    pictures[event[2]] = {v[1].decode(): dict(fields(v[4])) for v in values}
+                else:
+                    scalars[event[2]] = {v[1].decode(): v[2] for v in values}
+    return scalars, pictures
+
+
+def check_pictures(run, pictures):
+    """Every preview is in the events: height, width, channels and the bytes of the file."""
+    previews = sorted(glob.glob(run + "/preview-*.png"))
+    assert previews and len(pictures) == len(previews), (pictures.keys(), previews)
+    for path in previews:
+        png = open(path, "rb").read()
+        found = pictures[int(path[-10:-4])]["preview"]
+        assert found[4] == png, "another picture"
+        width, height, _, colours = struct.unpack(">IIBB", png[16:26])
+        assert (found[1], found[2], found[3]) == (height, width, {0: 1, 2: 3}[colours]), (found[1], found[2], found[3])
 
 
 def check_folder(run):
@@ -95,7 +110,8 @@ def check_folder(run):
     for line in lines:
         assert len(line["loss_quarters"]) == 4
         assert abs(sum(line["loss_quarters"]) / 4 / line["loss"] - 1) < 1e-6  # batch 8: equal quarters
-    events = read_events(run)
+    events, pictures = read_events(run)
+    check_pictures(run, pictures)
     assert sorted(events) == [3, 6, 8]
     for line in lines:
         got = events[line["step"]]
@@ -211,7 +227,8 @@ def test_objectives(folder, data):
         if name == "ml":
             assert last["loss_quarters"] == [None] * 4, last
             assert abs(last["loss_last"] - (last["energy_data"] - last["energy_noise"])) < 1e-5, last
-            assert "loss/quarter1" not in read_events(run)[8] and "loss/mean" in read_events(run)[8]
+            scalars, _ = read_events(run)
+            assert "loss/quarter1" not in scalars[8] and "loss/mean" in scalars[8]
             expect(mdsm(PROGRAM, "train", "--resume", run, "--ml-chains", "noise"), 2, "--ml-chains")
             expect(mdsm(PROGRAM, "train", "--resume", run, "--steps", "9", "--ml-eps", "0.02"), 0, "done: 9 steps")
 

@@ -21,7 +21,7 @@ def write_images(path, count=64, size=32, seed=0):
 
 def tiny_options(data, outdir, steps):
     return ["--data", data, "--net", "res6", "--width", "4", "--batch", "8", "--steps", str(steps), "--lr", "1e-3",
-            "--noise", "geometric", "--seed", "3", "--outdir", outdir, "--save-every", "2", "--stats-every", "3",
+            "--noise", "geometric", "--seed", "3", "--out", outdir, "--save-every", "2", "--stats-every", "3",
             "--preview-every", "0", "--threads", "1"]
 
 

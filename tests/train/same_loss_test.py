@@ -24,7 +24,7 @@ def final_loss(folder, arguments):
     result = subprocess.run(
         [PROGRAM, "train", "--data", "fashion-mnist", "--net", "res12", "--width", "16", "--batch", "32", "--steps",
          str(STEPS), "--lr", "1e-3", "--seed", "0", "--stats-every", str(LAST), "--save-every", "0", "--preview-every",
-         "0", "--outdir", folder, *arguments], stderr=subprocess.PIPE, text=True)
+         "0", "--out", folder, *arguments], stderr=subprocess.PIPE, text=True)
     if "MDSM_TORCH=ON" in result.stderr:
         return None
     assert result.returncode == 0, result.stderr

@@ -31,5 +31,18 @@ TEST(EventFile, StartsWithTheVersionAndGrowsByWholeRecords) {
   EXPECT_EQ(fs::file_size(events.path()) - before, 16u + 9 + 3 + 2 + 2 + 6 + 5);
 }
 
+TEST(EventFile, KeepsPicturesAsTheyAre) {
+  const TemporaryFolder folder;
+  EventFile events(folder.path(), 1e9, 0);
+  const auto before = fs::file_size(events.path());
+  std::string png(60, 'x');
+  png.replace(16, 10, std::string("\0\0\0\7\0\0\1\5\10\2", 10));  // 7x261 pixels, RGB
+  events.add_picture(1e9, 1, "p", png);
+  // event: 9 time, 2 step, 2 summary, 2 value, tag 3, image 2: height 3, width 2, channels 2, bytes 2 + 60
+  EXPECT_EQ(fs::file_size(events.path()) - before, 16u + 9 + 2 + 2 + 2 + 3 + 2 + 3 + 2 + 2 + 62);
+  EXPECT_NE(read_text(events.path()).find(std::string("\x8\x85\x2\x10\7\x18\3\x22\x3c", 9)),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace mdsm::train

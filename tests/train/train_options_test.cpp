@@ -28,8 +28,8 @@ struct Fixture {
   bool flip = false, exact = false;
   int64_t crop = 0, resize = 0;
   // As mdsm train does for a new run.
-  void resolve(const std::string& source) {
-    apply_preset(set, options.preset, source);
+  void resolve(const std::string& source, Recipe recipe = Recipe::none) {
+    apply_recipe(set, recipe, options.preset, source);
     objectives.resolve(set);
     set_default_shards(set, options);
   }
@@ -49,7 +49,7 @@ std::string hash_of(const json& resolved) {
 
 TEST(Presets, GiveThePapersSettings) {
   Fixture cifar({"--preset", "cifar10"});
-  cifar.resolve(cifar.data);
+  cifar.resolve(cifar.data, Recipe::paper);
   EXPECT_EQ(cifar.data, "cifar10");
   EXPECT_EQ(cifar.options.network, network::Network::res18);
   EXPECT_EQ(cifar.options.width, 128);
@@ -61,15 +61,62 @@ TEST(Presets, GiveThePapersSettings) {
   EXPECT_EQ(cifar.options.batch, 128);
 
   Fixture celeba({"--preset", "celeba", "--data", "faces"});
-  celeba.resolve(celeba.data);
+  celeba.resolve(celeba.data, Recipe::paper);
   EXPECT_EQ(celeba.data, "faces");
   EXPECT_TRUE(celeba.flip);
   EXPECT_EQ(celeba.crop, 140);
 }
 
+TEST(Recipes, PaperIsThePresetOfTheDataSet) {
+  Fixture named({"--preset", "cifar10"}), by_data({"--data", "cifar10"});
+  named.resolve(named.data, Recipe::paper);
+  by_data.resolve(by_data.data, Recipe::paper);
+  EXPECT_EQ(named.set.to_json(), by_data.set.to_json());
+  EXPECT_EQ(by_data.options.width, 128);
+  Fixture folder({"--data", "photos"}), plain({"--data", "photos"});
+  folder.resolve(folder.data, Recipe::paper);
+  plain.resolve(plain.data, Recipe::none);
+  EXPECT_EQ(folder.set.to_json(), plain.set.to_json());
+}
+
+TEST(Recipes, QuickIsWhatWasFoundBest) {
+  Fixture clothes({"--data", "fashion-mnist:PATH"});
+  clothes.resolve(clothes.data, Recipe::quick);
+  EXPECT_EQ(clothes.options.network, network::Network::res12);
+  EXPECT_EQ(clothes.options.width, 16);
+  EXPECT_EQ(clothes.options.bowl, 1);
+  EXPECT_EQ(clothes.options.schedule.steps, 13000);
+  EXPECT_EQ(clothes.options.schedule.lr, 2e-3);
+  EXPECT_EQ(clothes.options.schedule.warmup, 500);
+  EXPECT_EQ(clothes.now("weight-power"), 1);
+
+  Fixture folder({"--data", "photos"});
+  folder.resolve(folder.data, Recipe::quick);
+  EXPECT_EQ(folder.options.network, network::Network::unet);
+  EXPECT_EQ(folder.options.bowl, 0);
+  EXPECT_EQ(folder.now("sigma-min"), 0.05);
+  EXPECT_FALSE(folder.flip);
+}
+
+TEST(Recipes, QuickGivesWayAndFitsWhatWasGiven) {
+  Fixture f({"--data", "photos", "--net", "res12", "--steps", "200", "--lr", "1e-4"});
+  f.resolve(f.data, Recipe::quick);
+  EXPECT_EQ(f.options.network, network::Network::res12);
+  EXPECT_EQ(f.options.bowl, 1) << "the paper's networks need it at these rates";
+  EXPECT_EQ(f.options.schedule.steps, 200);
+  EXPECT_EQ(f.options.schedule.warmup, 20) << "a tenth of a short run";
+  EXPECT_EQ(f.options.schedule.lr, 1e-4);
+  Fixture linear({"--data", "photos", "--head", "linear"});
+  linear.resolve(linear.data, Recipe::quick);
+  EXPECT_EQ(linear.options.network, network::Network::res12) << "unet has no such head";
+  Fixture unet({"--data", "mnist", "--net", "unet"});
+  unet.resolve(unet.data, Recipe::quick);
+  EXPECT_EQ(unet.options.bowl, 0);
+}
+
 TEST(Presets, LeaveAloneWhatTheUserGave) {
   Fixture f({"--preset", "mnist", "--width", "16", "--sigma-max", "2"});
-  f.resolve(f.data);
+  f.resolve(f.data, Recipe::paper);
   EXPECT_EQ(f.options.width, 16);
   EXPECT_EQ(f.now("sigma-max"), 2);
   EXPECT_EQ(f.now("sigma-min"), 0.1);
@@ -144,6 +191,10 @@ TEST(Resume, RunsFromBeforeTheNewOptionsKeepTheirFingerprint) {
       "threads": 1, "warmup": 0, "weight-power": 2.0, "width": 4})");
   const std::string fingerprint = "6cfc48bae6f36125";
   EXPECT_EQ(hash_of(run), fingerprint);
+  json renamed = run;  // what was --out is --out
+  renamed["out"] = renamed.at("outdir");
+  renamed.erase("outdir");
+  EXPECT_EQ(hash_of(renamed), fingerprint);
   const json defaults = Fixture({}).defaults;
   for (const auto& [name, value] : defaults.items())
     if (!run.contains(name)) run[name] = value;

@@ -86,6 +86,9 @@ std::unique_ptr<TrainableEnergy> make_torch_engine(const network::Parameters& pa
 }
 
 std::unique_ptr<TorchScript> load_torch_script(const std::string& path, const std::string& device) {
+  if (!torch_module_present() && !std::getenv("MDSM_TORCH_MODULE"))
+    fail("give --classifier instead, or install libtorch-dev and build with -DMDSM_TORCH=ON",
+         "--features {} needs LibTorch: {} is not there", path, kTorchModuleFile);
   return std::unique_ptr<TorchScript>(torch_module().load_script(path, device, &thread_count));
 }
 

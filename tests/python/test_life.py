@@ -29,7 +29,7 @@ def interrupted(code, tmp_path):
     "mdsm.energy(lambda x: (x.sum((1, 2, 3)), x), (1, 8, 8)).sample(10, sampler='langevin', steps=10000000)",
     "mdsm.train('fashion-mnist', width=8, net='res6', steps=1000000)",
     "mdsm.run('sample', model='fashion-mnist', n=100000)",
-    "mdsm.load('fashion-mnist').denoise(numpy.zeros((100000, 1, 32, 32), numpy.float32))",
+    "mdsm.load('cifar10').denoise(numpy.zeros((15000, 3, 32, 32), numpy.float32))",
 ])
 def test_ctrl_c(call, tmp_path):
     said = interrupted(f"""

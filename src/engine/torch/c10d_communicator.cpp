@@ -137,7 +137,7 @@ class C10dCommunicator : public distributed::Communicator {
     return std::make_unique<Pending>(*this, std::move(works));
   }
 
-  void wait(const std::vector<Transfers::One>& works) {
+  void wait(std::vector<Transfers::One>& works) {
     transfers_.begin(works);
     for (const Transfers::One& one : works) {
       bool arrived = false;
@@ -147,7 +147,12 @@ class C10dCommunicator : public distributed::Communicator {
       } catch (const std::exception& error) {
         what = error.what();
       }
-      if (!arrived) lost(one.peer, what);
+      if (arrived) continue;
+      // The caller's memory goes away with the error: data of the other ranks must not come into it any more.
+      const int peer = one.peer;
+      transfers_.done();
+      works.clear();
+      lost(peer, what);
     }
     transfers_.done();
   }

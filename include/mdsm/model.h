@@ -25,7 +25,7 @@ struct ModelOptions {
   std::string device = "cpu";     // of torch: cuda, cuda:1
   int64_t batch = 64;             // images computed at a time; makes no difference to the result
   int64_t tile = 0;  // unet: side of the tiles that larger images are computed in; 0 = from the memory
-  std::string precision = "float32";  // native: or bfloat16, on the CPU's matrix units
+  std::string precision = "float32";  // or bfloat16; torch on CUDA: or tf32
 };
 
 struct DrawOptions {

@@ -71,7 +71,7 @@ ModelOptions model_options(mdsm_settings list) {
   set.add("device", options.device, "");
   set.add("batch", options.batch, "").range(1, 1e6);
   set.add("tile", options.tile, "").range(0, 65536);
-  set.add("precision", options.precision, "").choices({"float32", "bfloat16"});
+  set.add("precision", options.precision, "").choices({"float32", "bfloat16", "tf32"});
   api::apply(set, settings_of(list));
   return options;
 }

@@ -6,8 +6,10 @@
 #include "app/model_use.h"
 #include "app/picture_sampling.h"
 #include "core/error.h"
+#include "core/round_up.h"
 #include "core/threads.h"
 #include "data/fitting.h"
+#include "engine/tiled_energy.h"
 #include "image/picture.h"
 #include "restore/denoise.h"
 
@@ -91,8 +93,9 @@ image::Mask part_of(const image::Mask& mask, int64_t first, int64_t count) {
 struct Model::Parts {
   app::ModelUse use;
   network::Model model;
-  const OnProgress* progress = nullptr;  // of the call at work, told of every tile
-  std::unique_ptr<EnergyModel> engine;   // for images of the shape that came last
+  const OnProgress* progress = nullptr;  // of the call at work, told of every batch, or every tile of it
+  int64_t batch_at_work = 0, batches = 1;
+  std::unique_ptr<EnergyModel> engine;  // for images of the shape that came last
 
   Parts(const std::string& name, const ModelOptions& options)
       : use{name,
@@ -111,8 +114,23 @@ struct Model::Parts {
                         [this](int64_t done, int64_t total) { tell(done, total); });
     return *engine;
   }
+  // So many parts of the batch at work are done.
   void tell(int64_t done, int64_t total) const {
-    if (progress && *progress && !(*progress)({done, total, 0})) throw Cancelled("stopped by the caller");
+    const ProgressReport report{batch_at_work * total + done, batches * total, 0};
+    if (progress && *progress && !(*progress)(report)) throw Cancelled("stopped by the caller");
+  }
+  // Calls work(engine, first, count) for images 0 .. shape.n-1, a batch at a time.
+  template <class Work>
+  void in_batches(const Shape& shape, const Work& work) {
+    EnergyModel& chosen = at(shape);
+    const int64_t size = batch(shape);
+    const bool tiled = dynamic_cast<const engine::TiledEnergy*>(&chosen) != nullptr;  // tells by itself
+    batches = divided_up(shape.n, size);
+    for (batch_at_work = 0; batch_at_work < batches; ++batch_at_work) {
+      const int64_t first = batch_at_work * size;
+      work(chosen, first, std::min(size, shape.n - first));
+      if (!tiled) tell(1, 1);
+    }
   }
   static int64_t checked(int64_t batch) {
     if (batch < 1 || batch > 1000000) fail_usage("use 1 to 1000000", "a batch of {} images", batch);
@@ -140,24 +158,18 @@ bool Model::takes(const Shape& image) const {
 }
 
 void Model::energy_impl(ConstTensorView x, std::span<float> energy) {
-  EnergyModel& engine = parts_->at(x.shape);
-  const int64_t batch = parts_->batch(x.shape);
-  for (int64_t first = 0; first < x.shape.n; first += batch) {
-    const int64_t count = std::min(batch, x.shape.n - first);
+  parts_->in_batches(x.shape, [&](EnergyModel& engine, int64_t first, int64_t count) {
     engine.energy(x.images(first, count),
                   energy.subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
-  }
+  });
 }
 
 void Model::energy_and_gradient_impl(ConstTensorView x, std::span<float> energy, TensorView grad_x) {
-  EnergyModel& engine = parts_->at(x.shape);
-  const int64_t batch = parts_->batch(x.shape);
-  for (int64_t first = 0; first < x.shape.n; first += batch) {
-    const int64_t count = std::min(batch, x.shape.n - first);
+  parts_->in_batches(x.shape, [&](EnergyModel& engine, int64_t first, int64_t count) {
     engine.energy_and_gradient(x.images(first, count),
                                energy.subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
                                grad_x.images(first, count));
-  }
+  });
 }
 
 Samples Model::sample(std::span<const uint64_t> seeds, const DrawOptions& options) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "app/complete_windows.h"
 #include "core/error.h"
+#include "image/window.h"
 #include "restore/denoise.h"
 
 namespace mdsm::app {
@@ -13,7 +15,9 @@ using nlohmann::json;
 struct Case {
   image::Mask mask;  // at the picture's size
   data::Fitting fitting;
-  image::Mask known;  // as the network sees it
+  image::Mask known;  // as the network sees it; of a picture that is completed in windows, nothing
+  bool windows = false;
+  image::PixelBox shown{};  // windows: the part for the figure
 };
 
 class Completion {
@@ -24,7 +28,8 @@ class Completion {
         model_(options.pictures.use.load()),
         sampling_(options.sampling ? options.sampling(model_) : PictureSampling{}),
         engine_(options.pictures.use, model_),
-        work_(options.command, options.pictures, model_, options.seed) {}
+        work_(options.command, options.pictures, model_, options.seed),
+        windows_(work_, options.pictures, sampling_, model_.parameters.spec(), engine_) {}
   CompleteResult run(const std::atomic<bool>& stop);
 
  private:
@@ -34,12 +39,21 @@ class Completion {
   sample::Samples draw(int64_t first, int64_t count, const sample::Observer& observer,
                        const std::atomic<bool>& stop);
   void keep(const sample::Samples& drawn, int64_t first, const json& how);
+  void write(int64_t picture, int64_t version, const image::Picture& result, const json& how);
+  bool complete_large(int64_t picture, int64_t version, const json& how, const sample::Observer& observer,
+                      const std::atomic<bool>& stop);
+  bool work(int64_t first, int64_t count, const json& how, const sample::Observer& observer,
+            const std::atomic<bool>& stop);
+  void show_large(int64_t picture);
   image::Picture put_back(int64_t picture, std::span<const float> result) const;
   void show(int64_t picture, int64_t column, ConstTensorView one);
   void write_figure(const json& how);
   json parameters() const;
 
   int64_t n() const { return options_.completions; }
+  image::Image& cell(int64_t picture, int64_t column) {
+    return figure_[static_cast<size_t>(picture * (n() + 2) + column)];
+  }
   int64_t shown() const { return std::min(work_.count(), kMaxInFigure); }
   uint64_t seed_of(int64_t version) const { return static_cast<uint64_t>(options_.seed + version); }
   const Case& of(int64_t picture) const { return cases_[static_cast<size_t>(picture)]; }
@@ -51,6 +65,7 @@ class Completion {
   PictureSampling sampling_;
   PictureEngine engine_;
   PictureWork work_;
+  CompletionWindows windows_;
   std::vector<Case> cases_;
   std::vector<image::Image> figure_;  // n() + 2 columns
   std::vector<CompletedPicture> completed_;
@@ -64,8 +79,9 @@ Case Completion::make_case(int64_t i) const {
   image::Mask mask = missing_.mask(picture, seed_of(0), static_cast<uint64_t>(i), label);
   if (!fitting.covers(mask))
     fail_usage("crop less, or not at all", "{}: missing pixels lie outside the cropped part", label);
-  image::Mask known = fitting.fit(mask);
-  return {std::move(mask), std::move(fitting), std::move(known)};
+  const bool windows = in_windows(options_.pictures, model_.parameters.spec(), fitting);
+  image::Mask known = windows ? image::Mask{} : fitting.fit(mask);
+  return {std::move(mask), std::move(fitting), std::move(known), windows};
 }
 
 // The picture as the network sees it, made without the missing pixels.
@@ -119,7 +135,7 @@ image::Picture Completion::put_back(int64_t picture, std::span<const float> resu
 }
 
 void Completion::show(int64_t picture, int64_t column, ConstTensorView one) {
-  if (picture < shown()) figure_[static_cast<size_t>(picture * (n() + 2) + column)] = figure_cell(one);
+  if (picture < shown()) cell(picture, column) = figure_cell(one);
 }
 
 void Completion::keep(const sample::Samples& drawn, int64_t first, const json& how) {
@@ -131,13 +147,53 @@ void Completion::keep(const sample::Samples& drawn, int64_t first, const json& h
                            [](float value) { return std::clamp(value, 0.0f, 1.0f); });
     show(picture, 1 + version, result);
     completed_[static_cast<size_t>(picture)].psnr.push_back(restore::psnr(result, truth(picture))[0]);
-    work_.write_result(picture, version, put_back(picture, result.values()),
-                       picture_text(how, {{"Seeds", std::to_string(seed_of(version))}}));
+    write(picture, version, put_back(picture, result.values()), how);
   }
+}
+
+void Completion::write(int64_t picture, int64_t version, const image::Picture& result, const json& how) {
+  work_.write_result(picture, version, result,
+                     picture_text(how, {{"Seeds", std::to_string(seed_of(version))}}));
+}
+
+bool Completion::complete_large(int64_t picture, int64_t version, const json& how,
+                                const sample::Observer& observer, const std::atomic<bool>& stop) {
+  Case& one = cases_[static_cast<size_t>(picture)];
+  const auto completed = windows_.complete(picture, one.mask, seed_of(version), observer, stop);
+  if (!completed) return false;
+  evaluations_ += completed->evaluations;
+  completed_[static_cast<size_t>(picture)].psnr.push_back(completed->psnr);
+  one.shown = completed->shown;
+  if (picture < shown()) cell(picture, 1 + version) = figure_cell(image::cut(completed->picture, one.shown));
+  write(picture, version, completed->picture, how);
+  return true;
+}
+
+bool Completion::work(int64_t first, int64_t count, const json& how, const sample::Observer& observer,
+                      const std::atomic<bool>& stop) {
+  if (of(first / n()).windows) return complete_large(first / n(), first % n(), how, observer, stop);
+  const sample::Samples drawn = draw(first, count, observer, stop);
+  if (!drawn.stopped) keep(drawn, first, how);
+  return !drawn.stopped;
+}
+
+// The first window of a picture, masked and as given.
+void Completion::show_large(int64_t i) {
+  const image::PixelBox& box = of(i).shown;
+  image::Picture part = of(i).fitting.coloured(work_.read(i));
+  part = image::cut(part, box);
+  cell(i, n() + 1) = figure_cell(part);
+  const image::Mask hidden = image::cut(of(i).mask, box);
+  image::paste(Tensor(part.shape, 0.5f), {0, 0, box.width, box.height}, part, &hidden);
+  cell(i, 0) = figure_cell(part);
 }
 
 void Completion::write_figure(const json& how) {
   for (int64_t i = 0; i < shown(); ++i) {
+    if (of(i).windows) {
+      show_large(i);
+      continue;
+    }
     Tensor masked = seen(i);
     const auto& known = of(i).known.known;
     for (size_t k = 0; k < masked.values().size(); ++k)
@@ -164,16 +220,19 @@ CompleteResult Completion::run(const std::atomic<bool>& stop) {
   }
   const int64_t total = work_.count() * n();
   const BatchPlan plan{total, std::min(options_.pictures.use.batch, total),
-                       [&](int64_t k) { return shape(k / n()); }};
-  engine_.at(shape(0), batch_of(shape(0), plan.batch));  // says early what is wrong with it
+                       [&](int64_t k) { return shape(k / n()); },
+                       [&](int64_t k) { return of(k / n()).windows; }};
+  // Says early what is wrong with it.
+  if (of(0).windows)
+    completion_windows(options_.pictures, model_.parameters.spec());
+  else
+    engine_.at(shape(0), batch_of(shape(0), plan.batch));
   work_.prepare_output(n());
   figure_.resize(static_cast<size_t>(shown() * (n() + 2)));
   const json how = parameters();
   in_batches("completing", plan, "completions", stop,
              [&](int64_t first, int64_t count, const sample::Observer& observer) {
-               const sample::Samples drawn = draw(first, count, observer, stop);
-               if (!drawn.stopped) keep(drawn, first, how);
-               return !drawn.stopped;
+               return work(first, count, how, observer, stop);
              });
   write_figure(how);
   CompleteResult result{options_.command, options_.pictures.out, how, n(), evaluations_, completed_};

@@ -15,9 +15,10 @@ void declare_engine_options(OptionSet& options, engine::EngineOptions& engine, i
       .meta("DEVICE");
   options.add("exact", engine.exact,
               "native: direct convolutions only; slower, with the rounding of plain summation");
-  options.add(
-      "precision", engine.precision,
-      "native: bfloat16 computes convolutions on the CPU's matrix units, faster and rounded to 8 bits");
+  options.add("precision", engine.precision,
+              "bfloat16: convolutions rounded to 8 bits, faster; native on the CPU's matrix units, torch by "
+              "autocast. tf32: "
+              "torch on cuda, rounded to 11 bits");
   options.add("threads", threads, "CPU threads; 0 takes all").range(0, 1024);
 }
 

@@ -10,9 +10,21 @@ namespace {
 template <class Draw>
 sample::Samples with_start(const PictureSampling& sampling, sample::Run run, const Draw& draw) {
   std::optional<Tensor> start;
-  if (sampling.start) start = sampling.start(run.model.image_shape(), run.seeds);
+  if (sampling.start) start = sampling.start(run);
   if (start) run.start = start->view();
   return draw(run);
+}
+
+// The options that were given, for a start from what was measured.
+sample::FastOptions given_over(sample::FastOptions out, const sample::FastOptions& fast,
+                               const OptionSet& options) {
+  if (options.given("steps")) out.evaluations = fast.evaluations;
+  if (options.given("h0")) out.h0 = fast.h0;
+  if (options.given("beta")) out.beta = fast.beta;
+  if (options.given("sigma-end")) out.sigma_end = fast.sigma_end;
+  if (options.given("sigma-max")) out.sigma_max = fast.sigma_max;
+  out.jump = fast.jump;
+  return out;
 }
 
 }  // namespace
@@ -27,10 +39,22 @@ sample::Samples PictureSampling::inpaint(const sample::Run& given, ConstTensorVi
 }
 
 sample::Samples PictureSampling::solve(const sample::Run& given,
-                                       const restore::LinearMeasurement& measurement,
-                                       ConstTensorView lifted) const {
+                                       const restore::LinearMeasurement& measurement, ConstTensorView lifted,
+                                       RestoreStart start_at) const {
+  if (start_at == RestoreStart::measured) {
+    const Tensor near_end = restore::start_from(given, lifted, from_measured.sigma_max);
+    sample::Run run = given;
+    run.start = near_end.view();
+    return restore::restore(run, measurement, lifted, from_measured);
+  }
   return with_start(*this, given,
                     [&](const sample::Run& run) { return restore::restore(run, measurement, lifted, fast); });
+}
+
+nlohmann::json from_measured_json(const sample::FastOptions& options) {
+  return {{"steps", options.evaluations},   {"h0", options.h0},
+          {"beta", options.beta},           {"sigma-end", options.sigma_end},
+          {"sigma-max", options.sigma_max}, {"hot", 0}};
 }
 
 ChooseSampling chosen_sampling(SamplerChoice& choice, OptionSet& options) {
@@ -39,15 +63,14 @@ ChooseSampling chosen_sampling(SamplerChoice& choice, OptionSet& options) {
     const sample::Sampler& sampler = choice.sampler();
     PictureSampling chosen;
     chosen.parameters = choice.parameters();
-    chosen.start = [&](const Shape& image, std::span<const uint64_t> seeds) {
-      return sampler.start(image, seeds);
-    };
+    chosen.start = [&](const sample::Run& run) { return sampler.start(run); };
     if (const auto* annealed = dynamic_cast<const sample::AnnealedSampler*>(&sampler)) {
       chosen.method = InpaintMethod::annealed;
       chosen.temperatures = annealed->temperatures();
       chosen.langevin = annealed->langevin();
     } else {
       chosen.fast = dynamic_cast<const sample::FastSampler&>(sampler).options();
+      chosen.from_measured = given_over(kFromMeasured, chosen.fast, options);
     }
     return chosen;
   };

@@ -93,13 +93,31 @@ void PictureWork::write_report(const json& report) const {
          fmt::join(damaged_, "; "));
 }
 
-image::Image figure_cell(ConstTensorView one) {
+namespace {
+
+// resize(width, height) where that is too large for a cell of the figure, else whole().
+image::Image fitting_cell(int64_t width, int64_t height, const std::function<image::Image()>& whole,
+                          const std::function<image::Image(int64_t, int64_t)>& resize) {
   constexpr int64_t kLargest = 256;  // pixels a side
-  image::Image cell = image::to_image(one);
-  const int64_t side = std::max(cell.width, cell.height);
-  if (side <= kLargest) return cell;
+  const int64_t side = std::max(width, height);
+  if (side <= kLargest) return whole();
   const auto shrunk = [&](int64_t length) { return std::max<int64_t>(1, length * kLargest / side); };
-  return image::resize(cell, shrunk(cell.width), shrunk(cell.height));
+  return resize(shrunk(width), shrunk(height));
+}
+
+}  // namespace
+
+image::Image figure_cell(ConstTensorView one) {
+  const image::Image whole = image::to_image(one);
+  return fitting_cell(
+      whole.width, whole.height, [&] { return whole; },
+      [&](int64_t w, int64_t h) { return image::resize(whole, w, h); });
+}
+
+image::Image figure_cell(const image::Picture& one) {
+  return fitting_cell(
+      one.shape.w, one.shape.h, [&] { return image::to_image(one); },
+      [&](int64_t w, int64_t h) { return image::to_image(image::resize(one, w, h)); });
 }
 
 engine::EnergyModel& PictureEngine::at(const Shape& image, int64_t largest_batch) {
@@ -113,7 +131,8 @@ engine::EnergyModel& PictureEngine::at(const Shape& image, int64_t largest_batch
 std::vector<Batch> batches_of(const BatchPlan& plan) {
   std::vector<Batch> found;
   for (int64_t first = 0, size = 0; first < plan.total; first += size) {
-    const int64_t most = std::min(batch_of(plan.shape(first), plan.batch), plan.total - first);
+    const bool alone = plan.alone && plan.alone(first);
+    const int64_t most = alone ? 1 : std::min(batch_of(plan.shape(first), plan.batch), plan.total - first);
     for (size = 1; size < most && plan.shape(first + size) == plan.shape(first);) ++size;
     found.push_back({first, size});
   }

@@ -25,6 +25,9 @@ struct PictureOptions {
   std::string out;    // folder for the results
   int64_t scale = 2;  // size of a pixel in figure.png
   bool force = false;
+  // inpaint, restore: pictures with more pixels than a square of this side are worked on in windows of at
+  // most that size; 0 = none.
+  int64_t window = 1024;
   distributed::Communicator* world = &distributed::alone();  // share the pictures; rank 0 writes the results
 };
 
@@ -81,6 +84,7 @@ class PictureWork {
 
 // One image for figure.png; a large one is shrunk.
 image::Image figure_cell(ConstTensorView one);
+image::Image figure_cell(const image::Picture& one);
 
 // The engine of a job, made for the size of the pictures at hand and kept while the size stays.
 class PictureEngine {
@@ -100,6 +104,7 @@ class PictureEngine {
 struct BatchPlan {
   int64_t total = 0, batch = 1;
   std::function<Shape(int64_t)> shape;
+  std::function<bool(int64_t)> alone{};  // results that are worked on one at a time; nothing: none
 };
 
 struct Batch {

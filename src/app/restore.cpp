@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "app/picture_windows.h"
 #include "core/error.h"
+#include "image/window.h"
 #include "restore/denoise.h"
 #include "restore/kernel_file.h"
 
@@ -39,10 +41,23 @@ class Restoration {
   sample::Samples draw(int64_t first, int64_t count, const sample::Observer& observer,
                        const std::atomic<bool>& stop);
   void keep(const sample::Samples& drawn, int64_t first, const json& how);
+  bool windows(int64_t picture) const;
+  restore::WindowOptions window_options() const;
+  Tensor measured_window(const image::Picture& given, int64_t picture, const image::PixelBox& seen) const;
+  std::optional<Tensor> draw_window(int64_t picture, int64_t version, const image::Picture& given,
+                                    const image::PixelBox& seen, const sample::Observer& observer,
+                                    const std::atomic<bool>& stop);
+  bool restore_large(int64_t picture, int64_t version, const json& how, const sample::Observer& observer,
+                     const std::atomic<bool>& stop);
+  bool work(int64_t first, int64_t count, const json& how, const sample::Observer& observer,
+            const std::atomic<bool>& stop);
+  void write(int64_t picture, int64_t version, const image::Picture& result, const json& how);
   image::Picture put_back(int64_t picture, std::span<const float> result) const;
   Tensor shown_measurement(int64_t picture) const;
   void show(int64_t picture, int64_t column, ConstTensorView one);
   void finish(int64_t picture);
+  void finish_large(int64_t picture);
+  RestoreStart start() const;
   json parameters() const;
 
   // How much larger than the picture its results are.
@@ -51,6 +66,9 @@ class Restoration {
   }
   int64_t n() const { return options_.results; }
   int64_t columns() const { return 1 + n() + (options_.degrade ? 1 : 0); }
+  image::Image& cell(int64_t picture, int64_t column) {
+    return figure_[static_cast<size_t>(picture * columns() + column)];
+  }
   int64_t shown() const { return std::min(work_.count(), kMaxInFigure); }
   int64_t total() const { return work_.count() * n(); }
   uint64_t seed_of(int64_t version) const { return static_cast<uint64_t>(options_.seed + version); }
@@ -115,11 +133,11 @@ sample::Samples Restoration::draw(int64_t first, int64_t count, const sample::Ob
   }
   engine::EnergyModel& engine = engine_.at(image, count);
   return sampling_.solve({.model = engine, .seeds = seeds, .observer = observer, .stop = &stop}, *measurement,
-                         measurement->lift(y, image.with_n(count)));
+                         measurement->lift(y, image.with_n(count)), start());
 }
 
 void Restoration::show(int64_t picture, int64_t column, ConstTensorView one) {
-  if (picture < shown()) figure_[static_cast<size_t>(picture * columns() + column)] = figure_cell(one);
+  if (picture < shown()) cell(picture, column) = figure_cell(one);
 }
 
 void Restoration::keep(const sample::Samples& drawn, int64_t first, const json& how) {
@@ -131,9 +149,91 @@ void Restoration::keep(const sample::Samples& drawn, int64_t first, const json& 
     show(i, 1 + version, result);
     if (options_.degrade)
       restored_[static_cast<size_t>(i)].psnr_after.push_back(restore::psnr(result, picture(i))[0]);
-    work_.write_result(i, version, put_back(i, result.values()),
-                       picture_text(how, {{"Seeds", std::to_string(seed_of(version))}}));
+    write(i, version, put_back(i, result.values()), how);
   }
+}
+
+void Restoration::write(int64_t picture, int64_t version, const image::Picture& result, const json& how) {
+  work_.write_result(picture, version, result,
+                     picture_text(how, {{"Seeds", std::to_string(seed_of(version))}}));
+}
+
+// Enlarging looks at nothing but blocks; a blur is undone for the whole picture.
+bool Restoration::windows(int64_t i) const {
+  return options_.task == RestoreTask::superres &&
+         in_windows(options_.pictures, model_.parameters.spec(), fittings_[static_cast<size_t>(i)]);
+}
+
+restore::WindowOptions Restoration::window_options() const {
+  return enlargement_windows(options_.pictures, model_.parameters.spec(), options_.factor);
+}
+
+// y of what a window of the result sees.
+Tensor Restoration::measured_window(const image::Picture& given, int64_t i,
+                                    const image::PixelBox& seen) const {
+  const int64_t scale = enlargement();
+  Tensor part = fitted_window(work_, i, model_.parameters.spec(), given,
+                              {seen.x / scale, seen.y / scale, seen.width / scale, seen.height / scale});
+  if (!options_.degrade) return part;
+  return restore::block_mean_measurement(options_.factor)->measure(part);
+}
+
+std::optional<Tensor> Restoration::draw_window(int64_t i, int64_t version, const image::Picture& given,
+                                               const image::PixelBox& seen, const sample::Observer& observer,
+                                               const std::atomic<bool>& stop) {
+  const Shape whole = shape(i), image{1, whole.c, seen.height, seen.width};
+  const auto measurement = restore::block_mean_measurement(options_.factor);
+  const uint64_t seed = seed_of(version);
+  const sample::WindowPlace place{whole.h, whole.w, seen.y, seen.x};
+  sample::Samples drawn =
+      sampling_.solve({.model = engine_.at(image, 1),
+                       .seeds = {&seed, 1},
+                       .observer = observer,
+                       .stop = &stop,
+                       .place = &place},
+                      *measurement, measurement->lift(measured_window(given, i, seen), image), start());
+  if (drawn.stopped) return std::nullopt;
+  return std::move(drawn.x);
+}
+
+bool Restoration::restore_large(int64_t i, int64_t version, const json& how, const sample::Observer& observer,
+                                const std::atomic<bool>& stop) {
+  const image::Picture given = work_.read(i);
+  const Shape& whole = shape(i);
+  const restore::WindowGrid grid =
+      restore::window_grid({0, 0, whole.w, whole.h}, whole.h, whole.w, window_options());
+  image::Picture out = image::blank(given, whole);
+  int64_t window = 0;
+  SquaredErrors before, after;
+  const bool finished = restore::solve_in_windows(
+      grid,
+      [&](const image::PixelBox& seen) {
+        return draw_window(i, version, given, seen, within(observer, window++, grid.count()), stop);
+      },
+      [&](const image::PixelBox& at, const Tensor& rows) {
+        image::paste(rows, at, out);
+        if (!options_.degrade) return;
+        const Tensor truth = fitted_window(work_, i, model_.parameters.spec(), given, at);
+        const auto measurement = restore::block_mean_measurement(options_.factor);
+        after.add(rows.values(), truth.values());
+        before.add(measurement->lift(measurement->measure(truth), truth.shape()).values(), truth.values());
+      });
+  if (!finished) return false;
+  if (i < shown()) cell(i, 1 + version) = figure_cell(out);
+  if (options_.degrade) {
+    restored_[static_cast<size_t>(i)].psnr_before = before.psnr(whole.count());
+    restored_[static_cast<size_t>(i)].psnr_after.push_back(after.psnr(whole.count()));
+  }
+  write(i, version, out, how);
+  return true;
+}
+
+bool Restoration::work(int64_t first, int64_t count, const json& how, const sample::Observer& observer,
+                       const std::atomic<bool>& stop) {
+  if (windows(first / n())) return restore_large(first / n(), first % n(), how, observer, stop);
+  const sample::Samples drawn = draw(first, count, observer, stop);
+  if (!drawn.stopped) keep(drawn, first, how);
+  return !drawn.stopped;
 }
 
 // y at the size of the result, every pixel of a smaller one drawn as a block.
@@ -153,6 +253,10 @@ Tensor Restoration::shown_measurement(int64_t i) const {
 
 // What is measured beside the results, and with degrade the truth.
 void Restoration::finish(int64_t i) {
+  if (windows(i)) {
+    if (i < shown()) finish_large(i);
+    return;
+  }
   const Tensor given = shown_measurement(i);
   show(i, 0, given);
   if (!options_.degrade) return;
@@ -160,8 +264,26 @@ void Restoration::finish(int64_t i) {
   restored_[static_cast<size_t>(i)].psnr_before = restore::psnr(given, picture(i))[0];
 }
 
+void Restoration::finish_large(int64_t i) {
+  const image::Picture given = given_[static_cast<size_t>(i)].coloured(work_.read(i));
+  const Shape& s = given.shape;
+  const int64_t factor = options_.degrade ? options_.factor : 1;
+  cell(i, 0) = figure_cell(image::resize(given, s.w / factor, s.h / factor));
+  if (options_.degrade) cell(i, columns() - 1) = figure_cell(given);
+}
+
+// All results are made in one way, so a picture that needs windows decides for the others.
+RestoreStart Restoration::start() const {
+  if (options_.start != RestoreStart::automatic) return options_.start;
+  for (int64_t i = 0; i < work_.count(); ++i)
+    if (windows(i)) return RestoreStart::measured;
+  return RestoreStart::noise;
+}
+
 json Restoration::parameters() const {
   json how = sampling_.parameters;
+  if (start() == RestoreStart::measured) how.update(from_measured_json(sampling_.from_measured));
+  how["start"] = to_string(start());
   how.update(model_parameters(options_.pictures.use.model, model_));
   how.update({{"command", "restore"},
               {"task", to_string(options_.task)},
@@ -183,16 +305,19 @@ RestoreResult Restoration::run(const std::atomic<bool>& stop) {
     restored_.push_back({work_.entry(i, fittings_.back()), {}, {}});
   }
   const BatchPlan plan{total(), std::min(options_.pictures.use.batch, total()),
-                       [&](int64_t k) { return shape(k / n()); }};
-  engine_.at(shape(0), batch_of(shape(0), plan.batch));  // says early what is wrong with it
+                       [&](int64_t k) { return shape(k / n()); },
+                       [&](int64_t k) { return windows(k / n()); }};
+  // Says early what is wrong with it.
+  if (windows(0))
+    window_options();
+  else
+    engine_.at(shape(0), batch_of(shape(0), plan.batch));
   work_.prepare_output(n());
   figure_.resize(static_cast<size_t>(shown() * columns()));
   const json how = parameters();
   in_batches("restoring", plan, "results", stop,
              [&](int64_t first, int64_t count, const sample::Observer& observer) {
-               const sample::Samples drawn = draw(first, count, observer, stop);
-               if (!drawn.stopped) keep(drawn, first, how);
-               return !drawn.stopped;
+               return work(first, count, how, observer, stop);
              });
   for (int64_t i = 0; i < work_.count(); ++i) finish(i);
   const std::string names = fmt::format("measured, {} results{}", n(), options_.degrade ? ", truth" : "");

@@ -22,8 +22,9 @@ struct RestoreOptions {
   double threshold = 0.1;             // deblur: frequencies weakened to less than this count as lost
   bool degrade = false;               // spoil the pictures first, and compare with them at the end
   ChooseSampling sampling;            // without it the fast sampler with its own defaults
-  int64_t results = 1;                // for each picture
-  int64_t seed = 0;                   // of the first result
+  RestoreStart start = RestoreStart::automatic;
+  int64_t results = 1;  // for each picture
+  int64_t seed = 0;     // of the first result
 };
 
 struct RestoredPicture {

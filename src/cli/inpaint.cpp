@@ -19,6 +19,7 @@ class Inpaint : public Command {
     options.add("n", inpaint_.completions, "completions of each picture").range(1, 10000);
     options.add("seed", inpaint_.seed, "of the first completion, and of --random-missing").range(0, 9e15);
     sampler_.declare(options, {"fast", "annealed"});
+    declare_window(options, inpaint_.pictures);
     declare_picture_output(options, inpaint_.pictures);
     options.example("mdsm inpaint photo.png --mask mask.png --model runs/00000 -n 4");
     options.example(

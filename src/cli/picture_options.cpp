@@ -23,6 +23,15 @@ void declare_picture_output(OptionSet& options, app::PictureOptions& pictures) {
   options.add("force", pictures.force, "replace results that exist").command_line_only();
 }
 
+void declare_window(OptionSet& options, app::PictureOptions& pictures) {
+  options
+      .add("window", pictures.window,
+           "pictures with more pixels than a square of this side are worked on in windows of at most that "
+           "size "
+           "(unet; not deblur); 0 = never")
+      .range(0, 65536);
+}
+
 void declare_missing(OptionSet& options, app::MissingOptions& missing) {
   options.group("Missing pixels");
   options.add("mask", missing.mask, "image of the pictures' size: white is missing, black is known")

@@ -13,6 +13,9 @@ void declare_pictures(OptionSet& options, app::PictureOptions& pictures);
 // The engine, --out (which is named like the command by default), --scale, --force.
 void declare_picture_output(OptionSet& options, app::PictureOptions& pictures);
 
+// --window of inpaint and restore.
+void declare_window(OptionSet& options, app::PictureOptions& pictures);
+
 // --mask, --box and --random-missing.
 void declare_missing(OptionSet& options, app::MissingOptions& missing);
 // After parsing: exactly one must be given.

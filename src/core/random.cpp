@@ -104,6 +104,19 @@ void RandomStream::fill_normal(std::span<float> out) {
   used_ = 4;
 }
 
+void RandomStream::normals_at(uint64_t first, std::span<float> out) const {
+  RandomStream from = *this;
+  from.position_ += first / kChunk * kChunkBlocks;
+  if (const size_t skipped = first % kChunk; skipped > 0) {
+    float head[kChunk];
+    from.fill_normal(head);
+    const size_t taken = std::min(kChunk - skipped, out.size());
+    std::copy_n(head + skipped, taken, out.data());
+    out = out.subspan(taken);
+  }
+  from.fill_normal(out);
+}
+
 void RandomStream::fill_uniform(std::span<float> out, float low, float high) {
   for (float& value : out) value = low + (high - low) * static_cast<float>(uniform());
 }

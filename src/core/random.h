@@ -34,6 +34,9 @@ class RandomStream {
   double uniform();                        // [0, 1)
   uint64_t below(uint64_t n);              // 0 .. n-1, unbiased
   void fill_normal(std::span<float> out);  // standard normal; starts at a fresh block of the stream
+  // Values number `first` and on of those that one fill_normal() would give now. The stream stays where it
+  // is.
+  void normals_at(uint64_t first, std::span<float> out) const;
   void fill_uniform(std::span<float> out, float low, float high);
 
  private:

@@ -13,6 +13,7 @@
 
 #include "distributed/communicator.h"
 #include "distributed/launcher.h"
+#include "engine/precision.h"
 #include "engine/trainable_energy.h"
 
 namespace mdsm::engine {
@@ -37,7 +38,7 @@ extern "C" {
 // mdsm_make_torch_engine: a new engine (owned by the caller) on "cpu", "cuda" or "cuda:K"; `threads` is asked
 // before every computation. Throws Error when the device is not there.
 using MakeTorchEngine = TrainableEnergy*(const network::Parameters& parameters, const std::string& device,
-                                         int (*threads)());
+                                         Precision precision, int (*threads)());
 // mdsm_torch_version: "1.13.1, CPU" or "2.4.0, CPU and 2 CUDA devices"
 using TorchVersion = std::string();
 // mdsm_load_torch_script: the network of the file (owned by the caller) on a device, as above.

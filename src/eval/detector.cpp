@@ -79,6 +79,13 @@ Sets split(std::shared_ptr<const data::Dataset> good, const DetectorOptions& opt
 // Of the surroundings only the units are used, but one Gaussian is there all the same.
 constexpr MixtureOptions kLocalDensity = {.components = 1};
 
+// Few images are enough for a Gaussian whose covariances count a tenth less.
+constexpr MixtureOptions kDetailDensity = {.components = 1, .floor = 0.1, .least_rows = 2};
+
+// By how much a band of frequencies has less than the coarser ones make likely, at the most: blurred images
+// and those of strong compression lack what others of their contrast have.
+double lack(const std::vector<double>& units) { return -std::ranges::min(units); }
+
 // About z where that is high, and 0 where it is low: what is usual by one measure does not excuse what is
 // strange by another.
 double softplus(double z) { return z > 30 ? z : std::log1p(std::exp(z)); }
@@ -118,8 +125,9 @@ Detector Detector::fit(engine::EnergyModel& engine, std::shared_ptr<const data::
   // What is scored with is what a file holds.
   state.densities = {FeatureDensity(fitting.score, options.mixture).numbers(),
                      FeatureDensity(fitting.spectrum, kSpectrumDensity).numbers(),
-                     FeatureDensity(surroundings, kLocalDensity).numbers()};
-  state.spread = {1, 1, 1};
+                     FeatureDensity(surroundings, kLocalDensity).numbers(),
+                     FeatureDensity(fitting.detail, kDetailDensity).numbers()};
+  state.spread.fill(1);
   state.calibration = {0};
   Detector detector(state, "the detector");
 
@@ -151,7 +159,7 @@ Detector::Detector(DetectorState state, const std::string& where) : state_(std::
   for (size_t k = 0; k < kDetectorParts; ++k) densities_[k] = FeatureDensity(state_.densities[k], where);
   const std::array<size_t, kDetectorParts> wanted = {
       feature_columns(state_.features), state_.features.levels.size() * Spectrum(state_.image).columns(),
-      state_.features.levels.size()};
+      state_.features.levels.size(), Spectrum(state_.image).detail_columns()};
   const auto damaged = [&](const char* what) { fail("fit the detector again", "{}: {}", where, what); };
   for (size_t k = 0; k < kDetectorParts; ++k)
     if (densities_[k].features() != wanted[k]) damaged("a density of other features than its options have");
@@ -194,6 +202,8 @@ std::vector<Parts> Detector::parts(engine::EnergyModel& engine, const data::Data
       one[at(DetectorPart::norms)] = densities_[at(DetectorPart::norms)].strangeness(features.score.row(i));
       one[at(DetectorPart::spectrum)] =
           densities_[at(DetectorPart::spectrum)].strangeness(features.spectrum.row(i));
+      one[at(DetectorPart::detail)] =
+          lack(densities_[at(DetectorPart::detail)].given_those_before(features.detail.row(i)));
     }
   });
   return found;

@@ -1,7 +1,9 @@
 // Tells for one image whether it belongs to a set: fitted once to images that do, then asked about others.
 // Three densities see how a model denoises an image at several noise levels: the sizes of its answers and
 // errors (norms), the errors by spatial frequency and colour (spectrum), and the errors around every pixel
-// (local). Their scores, each in units of its spread over images held out from the fit, are joined to one.
+// (local). They find what was added; a fourth, of the image itself by frequency and colour, finds what was
+// taken away (detail). Their scores, each in units of its spread over images held out from the fit, are
+// joined to one.
 //
 // The p-value is that of split conformal prediction: among n more held-out images and the image itself, the
 // share of scores at least as high. For an image of the same kind it is below any rate with no more than that
@@ -22,12 +24,14 @@
 
 namespace mdsm::eval {
 
-enum class DetectorPart { norms, spectrum, local };
+enum class DetectorPart { norms, spectrum, local, detail };
 constexpr auto enum_names(DetectorPart) {
-  return names_of<DetectorPart>(
-      {{DetectorPart::norms, "norms"}, {DetectorPart::spectrum, "spectrum"}, {DetectorPart::local, "local"}});
+  return names_of<DetectorPart>({{DetectorPart::norms, "norms"},
+                                 {DetectorPart::spectrum, "spectrum"},
+                                 {DetectorPart::local, "local"},
+                                 {DetectorPart::detail, "detail"}});
 }
-constexpr size_t kDetectorParts = 3;
+constexpr size_t kDetectorParts = 4;
 constexpr int64_t kMaxDetectorSide = 1024;  // pixels; the spectrum of larger images takes too long
 
 struct DetectorOptions {

@@ -80,6 +80,18 @@ double FeatureDensity::strangeness(std::span<const double> features) const {
   return -mixture_.log_density(in_units(features));
 }
 
+std::vector<double> FeatureDensity::given_those_before(std::span<const double> features) const {
+  const GaussianMixture::Part& part = mixture_.parts().front();
+  std::vector<double> z = in_units(features);
+  const size_t d = z.size();
+  for (size_t i = 0; i < d; ++i) {  // L z = x - mean, from the top
+    z[i] -= part.mean[i];
+    for (size_t j = 0; j < i; ++j) z[i] -= part.factor[i * d + j] * z[j];
+    z[i] /= part.factor[i * d + i];
+  }
+  return z;
+}
+
 DensityNumbers FeatureDensity::numbers() const {
   DensityNumbers out{as_floats(mean_), as_floats(scale_), {}, {}, {}};
   for (const GaussianMixture::Part& part : mixture_.parts()) {

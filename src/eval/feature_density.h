@@ -26,6 +26,8 @@ class FeatureDensity {
   size_t features() const { return mean_.size(); }
   double strangeness(std::span<const double> features) const;  // minus the log density
   std::vector<double> in_units(std::span<const double> features) const;
+  // Under the first Gaussian, each feature against what those before it make likely: standard normal then.
+  std::vector<double> given_those_before(std::span<const double> features) const;
   FeatureTable in_units(const FeatureTable& features) const;
   DensityNumbers numbers() const;
 

@@ -103,6 +103,13 @@ std::vector<int64_t> error_columns(const FeatureOptions& options) {
   return columns;
 }
 
+// What rounding to 8 bits adds to an image: less than this says nothing.
+constexpr double kRounding = 1.0 / (12 * 255.0 * 255.0);
+
+void add_detail(std::span<const float> image, const Spectrum& spectrum, FeatureTable& to) {
+  for (const double energy : spectrum.detail(image)) to.values.push_back(std::log(energy + kRounding));
+}
+
 }  // namespace
 
 void check(const FeatureOptions& options) {
@@ -158,6 +165,7 @@ OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Datase
   const size_t bands = spectrum.columns();
   found.spectrum = {static_cast<int64_t>(levels * bands),
                     std::vector<double>(static_cast<size_t>(n) * levels * bands)};
+  found.detail = {static_cast<int64_t>(spectrum.detail_columns()), {}};
   FeatureBatch batch(engine, options, data.image_shape().with_n(size));
   const auto plane = static_cast<size_t>(data.image_shape().h * data.image_shape().w);
   std::vector<float> maps;  // (batch, levels, H, W)
@@ -165,6 +173,7 @@ OutlierFeatures outlier_features(engine::EnergyModel& engine, const data::Datase
   for (int64_t first = 0; first < n; first += size) {
     const int64_t count = std::min(size, n - first);
     for (int64_t i = 0; i < count; ++i) data.read(first + i, batch.clean().image(i));
+    for (int64_t i = 0; i < count; ++i) add_detail(batch.clean().image(i), spectrum, found.detail);
     if (on_maps) maps.assign(static_cast<size_t>(count) * levels * plane, 0.0f);
     for (int64_t draw = 0; draw < options.draws; ++draw) {
       if (options.energies)
@@ -211,6 +220,7 @@ OutlierFeatures chosen(const OutlierFeatures& from, std::span<const uint32_t> ro
   OutlierFeatures out;
   out.score.columns = from.score.columns;
   out.spectrum.columns = from.spectrum.columns;
+  out.detail.columns = from.detail.columns;
   for (const uint32_t row : rows) {
     out.energy.push_back(from.energy[row]);
     out.objective.push_back(from.objective[row]);
@@ -218,6 +228,8 @@ OutlierFeatures chosen(const OutlierFeatures& from, std::span<const uint32_t> ro
     out.score.values.insert(out.score.values.end(), features.begin(), features.end());
     const auto spectrum = from.spectrum.row(row);
     out.spectrum.values.insert(out.spectrum.values.end(), spectrum.begin(), spectrum.end());
+    const auto detail = from.detail.row(row);
+    out.detail.values.insert(out.detail.values.end(), detail.begin(), detail.end());
   }
   return out;
 }

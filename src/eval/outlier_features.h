@@ -36,6 +36,7 @@ struct OutlierFeatures {
   FeatureTable
       score;  // (N x features), natural logarithms: norms at each level, then errors at those above 0
   FeatureTable spectrum;  // (N x levels * bands), natural logarithms of mean squares
+  FeatureTable detail;    // (N x Spectrum::detail_columns()), the same of the image itself
 };
 
 // Told in the order of the images: squares of the residual x - x~ + sigma0² grad_x(x~) at each level, as

@@ -69,4 +69,12 @@ std::vector<double> Spectrum::energies(std::span<const float> map) const {
   return out;
 }
 
+std::vector<double> Spectrum::detail(std::span<const float> map) const {
+  const std::vector<double> all = energies(map);
+  std::vector<double> out;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (i % bands_ != 0 || bands_ == 1) out.push_back(all[i]);
+  return out;
+}
+
 }  // namespace mdsm::eval

@@ -2,6 +2,7 @@
 // transform, so that edges do not wrap.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -19,6 +20,9 @@ class Spectrum {
   // Mean squares of the coefficients in each band, channel after channel. Three channels are taken as
   // brightness (their sum) and two differences of colour, orthonormal; others as they are.
   std::vector<double> energies(std::span<const float> map) const;
+  // The same without the means of the channels, from coarse to fine; of a single pixel the means.
+  size_t detail_columns() const { return static_cast<size_t>(shape_.c) * std::max<size_t>(1, bands_ - 1); }
+  std::vector<double> detail(std::span<const float> map) const;
 
  private:
   Shape shape_;

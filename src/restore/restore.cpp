@@ -25,9 +25,7 @@ void clamp(sample::Chains& chains, int64_t row, const Tensor& known, const image
   const auto x = chains.x().image(row);
   const auto from = known.view().image(chains.index(row));
   std::vector<float> noise(x.size());
-  if (sigma > 0)
-    sample::sample_stream(chains.seed(row), sample::Draw::clamped, static_cast<uint64_t>(step))
-        .fill_normal(noise);
+  if (sigma > 0) chains.noise(row, sample::Draw::clamped, step).fill(noise);
   const Shape& s = known.shape();
   size_t at = 0;
   for (int64_t c = 0; c < s.c; ++c)
@@ -57,6 +55,13 @@ sample::Samples restore(const sample::Run& run, const LinearMeasurement& measure
         measurement.project(index, jump.data(), d.data(), image);
         for (size_t i = 0; i < x.size(); ++i) d[i] += scale * g[i] - m[i];
       });
+}
+
+Tensor start_from(const sample::Run& run, ConstTensorView measured, double sigma) {
+  check_images(run, measured.shape, "the measured images");
+  Tensor x = sample::start_images(run.model.image_shape(), run.seeds, sigma, run.place);
+  for (size_t i = 0; i < x.values().size(); ++i) x.values()[i] += measured.values()[i] - 0.5f;
+  return x;
 }
 
 sample::Samples inpaint_fast(const sample::Run& run, ConstTensorView images, const image::Mask& mask,
@@ -97,9 +102,8 @@ sample::Samples inpaint_annealed(const sample::Run& run, ConstTensorView images,
     // All pixels move; the known ones are put back before the next gradient.
     const float scale = static_cast<float>(options.eps * std::sqrt(t));
     chains.for_rows(step, [&](int64_t row) {
-      return sample::drift_and_diffuse(
-          chains.x().image(row), chains.grad_x().image(row), factor, scale,
-          sample::sample_stream(chains.seed(row), sample::Draw::step, static_cast<uint64_t>(step)));
+      return sample::drift_and_diffuse(chains.x().image(row), chains.grad_x().image(row), factor, scale,
+                                       chains.noise(row, sample::Draw::step, step));
     });
   }
 }

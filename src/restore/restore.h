@@ -14,6 +14,10 @@ namespace mdsm::restore {
 sample::Samples restore(const sample::Run& run, const LinearMeasurement& measurement,
                         ConstTensorView measured, const sample::FastOptions& options = {});
 
+// A start near the end for restore(): measured + sigma n, with the noise of the run's seeds. A few steps are
+// enough from there, and the details are fewer.
+Tensor start_from(const sample::Run& run, ConstTensorView measured, double sigma);
+
 // The same for missing pixels. images: (N,C,H,W), image i for sample i. Missing pixels are never read; known
 // pixels are returned bit for bit.
 sample::Samples inpaint_fast(const sample::Run& run, ConstTensorView images, const image::Mask& mask,

@@ -8,9 +8,9 @@ void declare_start(OptionSet& options, double& start_sigma) {
   options.add("start-sigma", start_sigma, "samples start at 0.5 + this times normal noise").range(0, 1000);
 }
 
-std::optional<Tensor> start_of(const Shape& image, std::span<const uint64_t> seeds, double start_sigma) {
+std::optional<Tensor> start_of(const Run& run, double start_sigma) {
   if (start_sigma == 1) return std::nullopt;
-  return start_images(image, seeds, start_sigma);
+  return start_images(run.model.image_shape(), run.seeds, start_sigma, run.place);
 }
 
 void declare_jump(OptionSet& options, bool& jump) {
@@ -18,7 +18,7 @@ void declare_jump(OptionSet& options, bool& jump) {
 }
 
 Samples draw_from(const Sampler& sampler, Run run, const std::function<Samples(const Run&)>& draw) {
-  const std::optional<Tensor> own = sampler.start(run.model.image_shape(), run.seeds);
+  const std::optional<Tensor> own = sampler.start(run);
   if (!run.start && own) run.start = own->view();
   return draw(run);
 }
@@ -53,8 +53,6 @@ Samples AnnealedSampler::draw(const Run& given) const {
                    [&](const Run& run) { return annealed_langevin(run, temperatures(), langevin_); });
 }
 
-std::optional<Tensor> AnnealedSampler::start(const Shape& image, std::span<const uint64_t> seeds) const {
-  return start_of(image, seeds, start_sigma_);
-}
+std::optional<Tensor> AnnealedSampler::start(const Run& run) const { return start_of(run, start_sigma_); }
 
 }  // namespace mdsm::sample

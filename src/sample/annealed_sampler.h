@@ -12,7 +12,7 @@ class AnnealedSampler : public Sampler {
   void declare(OptionSet& options) override;
   void resolve(OptionSet& options, const nlohmann::json& info) override;
   Samples draw(const Run& run) const override;
-  std::optional<Tensor> start(const Shape& image, std::span<const uint64_t> seeds) const override;
+  std::optional<Tensor> start(const Run& run) const override;
   void complete(nlohmann::json& values) const override { temperatures_.complete(values); }
 
   const std::vector<double>& temperatures() const { return temperatures_.list(); }
@@ -26,7 +26,7 @@ class AnnealedSampler : public Sampler {
 
 // The options that all samplers have which start at 0.5 + start_sigma n: for the classes of this folder.
 void declare_start(OptionSet& options, double& start_sigma);
-std::optional<Tensor> start_of(const Shape& image, std::span<const uint64_t> seeds, double start_sigma);
+std::optional<Tensor> start_of(const Run& run, double start_sigma);
 void declare_jump(OptionSet& options, bool& jump);
 // Calls `draw` with the run's own start, or the sampler's where the run has none.
 Samples draw_from(const Sampler& sampler, Run run, const std::function<Samples(const Run&)>& draw);

@@ -17,7 +17,8 @@ Chains::Chains(const Run& run, double start_sigma, std::string hint) : run_(run)
   if (run.start && run.start->shape != shape)
     fail_usage("fit the start to the model", "the start has shape {} instead of {}", run.start->shape.text(),
                shape.text());
-  x_memory_ = run.start ? Tensor(shape) : start_images(run.model.image_shape(), run.seeds, start_sigma);
+  x_memory_ =
+      run.start ? Tensor(shape) : start_images(run.model.image_shape(), run.seeds, start_sigma, run.place);
   if (run.start) std::ranges::copy(run.start->values(), x_memory_.data());
   grad_memory_ = Tensor(shape);
   x_ = x_memory_.view(), grad_x_ = grad_memory_.view();

@@ -16,6 +16,10 @@ class Chains {
   int64_t rows() const { return x_.shape.n; }
   int64_t index(int64_t row) const { return index_[static_cast<size_t>(row)]; }
   uint64_t seed(int64_t row) const { return run_.seeds[static_cast<size_t>(index(row))]; }
+  // Of the row's sample.
+  Noise noise(int64_t row, Draw draw, int64_t step) const {
+    return {sample_stream(seed(row), draw, static_cast<uint64_t>(step)), run_.place, x_.shape};
+  }
   double sigma0() const { return run_.model.sigma0(); }
   TensorView x() { return x_; }
   TensorView grad_x() { return grad_x_; }

@@ -77,11 +77,9 @@ double blended_scale(double h, double kept, double sigma, double previous) {
 
 bool blended_step(Chains& chains, int64_t row, int64_t step, std::span<const float> along, double factor,
                   double scale) {
-  const auto noise = [&](int64_t of) {
-    return sample_stream(chains.seed(row), Draw::step, static_cast<uint64_t>(of));
-  };
   return drift_and_diffuse(chains.x().image(row), along, static_cast<float>(-factor),
-                           static_cast<float>(scale), noise(step), noise(step + 1));
+                           static_cast<float>(scale), chains.noise(row, Draw::step, step),
+                           chains.noise(row, Draw::step, step + 1));
 }
 
 Samples run_blind(const Run& run, const FastOptions& options, const Residual& residual) {

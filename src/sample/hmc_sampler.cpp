@@ -40,9 +40,7 @@ class HmcSampler : public Sampler {
   Samples draw(const Run& given) const override {
     return draw_from(*this, given, [&](const Run& run) { return hmc(run, temperatures_.list(), hmc_); });
   }
-  std::optional<Tensor> start(const Shape& image, std::span<const uint64_t> seeds) const override {
-    return start_of(image, seeds, start_sigma_);
-  }
+  std::optional<Tensor> start(const Run& run) const override { return start_of(run, start_sigma_); }
   bool fixed_temperature() const override { return temperatures_.constant(); }
   void complete(nlohmann::json& values) const override { temperatures_.complete(values); }
 

@@ -27,8 +27,7 @@ Samples run_langevin(const Run& run, std::span<const double> temperatures, const
     chains.for_rows(step, [&](int64_t row) {
       const auto x = chains.x().image(row), g = chains.grad_x().image(row);
       if (scale == 0) return drift(x, g, factor);
-      return drift_and_diffuse(x, g, factor, scale,
-                               sample_stream(chains.seed(row), Draw::step, static_cast<uint64_t>(step)));
+      return drift_and_diffuse(x, g, factor, scale, chains.noise(row, Draw::step, step));
     });
   }
 }

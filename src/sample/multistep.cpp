@@ -63,7 +63,7 @@ Samples multistep(const Run& run, const MultistepOptions& options) {
                      before.view().image(row), along);
       // Half of draw `step` is in x after a hot step, so the next one is taken.
       return drift_and_diffuse(x, along, static_cast<float>(keep - 1), static_cast<float>(fresh * sigma),
-                               sample_stream(chains.seed(row), Draw::step, static_cast<uint64_t>(step + 1)));
+                               chains.noise(row, Draw::step, step + 1));
     });
     sigma *= ratio;
   }

@@ -30,9 +30,7 @@ class Sampler {
   virtual Samples draw(const Run& run) const = 0;
 
   // Where the samples start; nothing where the sampler's own start is the one wanted.
-  virtual std::optional<Tensor> start(const Shape& /*image*/, std::span<const uint64_t> /*seeds*/) const {
-    return std::nullopt;
-  }
+  virtual std::optional<Tensor> start(const Run& /*run*/) const { return std::nullopt; }
   // Whether all steps are at one temperature, so that R-hat and the effective sample size mean something.
   virtual bool fixed_temperature() const { return false; }
   // `values` holds the sampler's options; leaves in it what the samples depend on, and adds what is missing.

@@ -15,6 +15,7 @@
 
 #include "core/random.h"
 #include "engine/energy_model.h"
+#include "sample/noise.h"
 
 namespace mdsm::sample {
 
@@ -37,6 +38,8 @@ struct Run {
   std::optional<ConstTensorView> start{};   // (N,C,H,W); without it 0.5 + standard normal noise
   Observer observer{};                      // called once a step; may be empty
   const std::atomic<bool>* stop = nullptr;  // once true, the sampler returns at the next step
+  // Where the images lie in larger ones, whose noise they then have.
+  const WindowPlace* place = nullptr;
 };
 
 // One line of the energy trace.
@@ -76,6 +79,7 @@ enum class Draw : uint64_t {
 RandomStream sample_stream(uint64_t seed, Draw draw, uint64_t step = 0);
 
 // (N,C,H,W): 0.5 + sigma n, n from the start stream of each seed.
-Tensor start_images(const Shape& image, std::span<const uint64_t> seeds, double sigma = 1);
+Tensor start_images(const Shape& image, std::span<const uint64_t> seeds, double sigma = 1,
+                    const WindowPlace* place = nullptr);
 
 }  // namespace mdsm::sample

@@ -46,17 +46,16 @@ bool drift(std::span<float> x, std::span<const float> g, float factor) {
   return !bad;
 }
 
-bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
-                       RandomStream stream) {
-  return diffuse(x, g, factor, scale, [&](std::span<float> noise) { stream.fill_normal(noise); });
+bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale, Noise n) {
+  return diffuse(x, g, factor, scale, [&](std::span<float> noise) { n.fill(noise); });
 }
 
-bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
-                       RandomStream before, RandomStream after) {
+bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale, Noise before,
+                       Noise after) {
   return diffuse(x, g, factor, scale / 2, [&](std::span<float> noise) {
     float more[kChunk];
-    before.fill_normal(noise);
-    after.fill_normal({more, noise.size()});
+    before.fill(noise);
+    after.fill({more, noise.size()});
     for (size_t i = 0; i < noise.size(); ++i) noise[i] += more[i];
   });
 }

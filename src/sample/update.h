@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/random.h"
+#include "sample/noise.h"
 
 namespace mdsm::sample {
 
@@ -18,12 +19,11 @@ bool within_range(std::span<const float> x);
 
 // x += factor * g. Returns within_range of the result, as the next one does.
 bool drift(std::span<float> x, std::span<const float> g, float factor);
-// x += factor * g + scale * n, with normal n from the stream.
-bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
-                       RandomStream stream);
-// The same with the mean of two streams' normal n.
-bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale,
-                       RandomStream before, RandomStream after);
+// x += factor * g + scale * n.
+bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale, Noise n);
+// The same with the mean of two n.
+bool drift_and_diffuse(std::span<float> x, std::span<const float> g, float factor, float scale, Noise before,
+                       Noise after);
 
 // A Langevin step at temperature 1, x += -eps²/2 g + eps n, with n from a stream that goes on from step to
 // step.

@@ -137,6 +137,50 @@ class AnySize(unittest.TestCase):
         self.refused("--factor 2: images of 21x70", "restore", "b/tall.png", "--model", self.unet, "--task", "superres",
                      "--degrade", "--out", "y")
 
+    def test_large_pictures_in_windows(self):
+        """Two boxes far apart are filled in by windows of their own, nearly as in the whole picture; what is known stays."""
+        picture("large/waves.png", 340, 150, seed=3)
+        given = pixels("large/waves.png")
+        mask = np.zeros(given.shape[:2], np.uint8)
+        mask[60:75, 30:50] = mask[80:90, 300:315] = 255
+        write_png("mask.png", [row.tobytes() for row in mask], 1)
+        fill = ["inpaint", "large/waves.png", "--model", self.unet, "--mask", "mask.png", "-n", 2, "--sampler", "annealed", "--steps", 40]
+        run(*fill, "--window", 0, "--out", "whole")
+        run(*fill, "--window", 140, "--out", "windows")
+        for version in (1, 2):
+            whole, found = pixels(f"whole/waves-{version}.png").astype(int), pixels(f"windows/waves-{version}.png").astype(int)
+            np.testing.assert_array_equal(found[mask == 0], given[mask == 0])
+            self.assertLessEqual(np.abs(found - whole).max(), 1)
+            self.assertGreater(np.abs(found - given)[mask > 0].max(), 5)
+        ratios = []
+        for name in ("whole", "windows"):
+            with open(f"{name}/inpaint.json", encoding="utf-8") as file:
+                ratios.append(json.load(file)["pictures"][0]["psnr"])
+        np.testing.assert_allclose(*ratios, atol=0.1)
+        self.refused("--window 50: .* use 104", *fill, "--window", 50, "--out", "x")
+
+    def test_large_pictures_are_enlarged_in_windows(self):
+        enlarge = ["restore", "a/wide.png", "--model", self.unet, "--task", "superres"]
+        said = run(*enlarge, "--window", 72, "--out", "large-windows", "--json")
+        self.assertEqual(json.loads(said)["parameters"]["start"], "measured")
+        given, found = pixels("a/wide.png").astype(int), pixels("large-windows/wide-1.png").astype(float)
+        self.assertEqual(found.shape, (74, 100, 3))
+        means = found.reshape(37, 2, 50, 2, 3).mean((1, 3))
+        inside = (found > 0).all((2,)) & (found < 255).all((2,))  # values that were not cut off
+        inside = inside.reshape(37, 2, 50, 2).all((1, 3))
+        self.assertGreater(inside.mean(), 0.5)
+        self.assertLessEqual(np.abs(means - given)[inside].max(), 0.51)
+        run(*enlarge, "--window", 0, "--start", "measured", "--out", "large-whole")
+        self.assertLess(np.abs(found - pixels("large-whole/wide-1.png")).mean(), 3)
+        picture("even/even.png", 100, 74, seed=4)
+        report = json.loads(run(*enlarge[:1], "even/even.png", *enlarge[2:], "--degrade",
+                                "--window", 72, "--out", "large-degraded", "--json"))
+        one = report["pictures"][0]
+        self.assertGreater(one["psnr_before"], 10)
+        self.assertEqual(len(one["psnr_after"]), 1)
+        self.refused("--start has no meaning for --task missing", "restore", "a", "--model", self.unet, "--task", "missing", "--box", "1,1,2,2",
+                     "--start", "noise", "--out", "x")
+
     def test_samples_of_any_size(self):
         draw = ["sample", "--model", self.unet, "-n", 3, "--sampler", "fast", "--steps", 5]
         run(*draw, "--size", "48x40", "--out", "samples")

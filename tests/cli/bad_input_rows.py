@@ -111,7 +111,9 @@ ROWS = [
     ("exact followed by a word", TRAIN + " --exact false", 2, "'false'"),
     ("resume with torch of an exact run", "train --resume {good_run} --steps 4 --engine torch --exact", 2,
      "--exact.*--no-exact"),
-    ("bfloat16 with torch", TRAIN + " --engine torch --precision bfloat16", 2, "torch.*float32.*--engine native"),
+    ("bfloat16 with check", TRAIN + " --engine check --precision bfloat16", 2, "check.*float32.*--engine native"),
+    ("tf32 with native", TRAIN + " --precision tf32", 2, "native.*tf32.*--device cuda"),
+    ("tf32 on the CPU", TRAIN + " --engine torch --precision tf32", 2, "tf32.*GPUs.*--device cuda"),
     ("bfloat16 and exact", TRAIN + " --exact --precision bfloat16", 2, "--exact.*bfloat16"),
     ("unknown precision", TRAIN + " --precision float16", 2, "float16.*bfloat16"),
     # run folders

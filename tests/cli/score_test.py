@@ -96,8 +96,8 @@ class Score(unittest.TestCase):
                          ["0.png", "1.png", "2.png", "3.png", "strange/0.png", "strange/1.png"])
         self.assertEqual([row["verdict"] for row in rows[4:]], ["outlier"] * 2)
         for row in rows:
-            parts = [float(row[name]) for name in ("norms", "spectrum", "local")]
-            self.assertAlmostEqual(float(row["score"]), sum(math.log1p(math.exp(z)) for z in parts) / 3, 5)
+            parts = [float(row[name]) for name in ("norms", "spectrum", "local", "detail")]
+            self.assertAlmostEqual(float(row["score"]), sum(math.log1p(math.exp(z)) for z in parts) / 4, 5)
         # The same names in two folders are fine as long as nothing is written under them.
         listed = "\n".join([self.at("mixed/0.png"), "", self.at("mixed/strange/0.png")]) + "\n"
         result = subprocess.run([MDSM, "score", "-", "--detector", self.detector, "--format", "csv"], input=listed, text=True,

@@ -65,6 +65,19 @@ TEST(RandomStream, FewerNormalsAreTheFirstOfMore) {
   }
 }
 
+TEST(RandomStream, NormalsCanBeHadFromTheMiddle) {
+  std::vector<float> all(1000);
+  const RandomStream stream(2, Purpose::check);
+  RandomStream(stream).fill_normal(all);
+  for (const size_t first : {0u, 1u, 63u, 64u, 65u, 700u})
+    for (const size_t count : {0u, 1u, 30u, 64u, 100u, 300u}) {
+      std::vector<float> some(count);
+      stream.normals_at(first, some);
+      EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + static_cast<int64_t>(first)))
+          << first << " " << count;
+    }
+}
+
 TEST(RandomStream, BelowIsUniform) {
   RandomStream stream(3, Purpose::check);
   std::vector<int> counts(10);

@@ -153,13 +153,13 @@ def models(folder):
     lists.update(shape=[1, 1, 2], draws=0, trace_steps=[], trace_temperature=[])
     put("samples_part", "part", formats.safetensors({"__metadata__": {"samples": json.dumps(lists)}, "x": {
         "dtype": "F32", "shape": [2, 1, 1, 2], "data_offsets": [0, 16]}}, bytes(16)))
-    parts = {name: values for part, d in (("norms", 2), ("spectrum", 6), ("local", 2)) for name, values in (
+    parts = {name: values for part, d in (("norms", 2), ("spectrum", 6), ("local", 2), ("detail", 2)) for name, values in (
         (part + ".mean", [0] * d), (part + ".scale", [1] * d), (part + ".weight", [1]), (part + ".centre", [0] * d),
         (part + ".factor", [float(i % (d + 1) == 0) for i in range(d * d)]))}
     parts["calibration"] = [0, 1, 2]
     head, data = {"__metadata__": {"format": "mdsm-detector", "more": "{}", "detector": json.dumps(
         {"image": [1, 2, 2], "features": "norms", "levels": [0.1, 0.5], "draws": 1, "seed": 0, "rate": 0.3, "fitted": 40,
-         "centre": [0, 0, 0], "spread": [1, 1, 1], "heat": [0, 1]})}}, b""
+         "centre": [0] * 4, "spread": [1] * 4, "heat": [0, 1]})}}, b""
     for name, values in parts.items():
         head[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [len(data), len(data) + 4 * len(values)]}
         data += formats.floats(values)

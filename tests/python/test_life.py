@@ -15,7 +15,7 @@ import mdsm
 
 def interrupted(code, tmp_path):
     """Runs Python code that prints "go", interrupts it then, and returns what it printed after that."""
-    code = "import mdsm, os\nmdsm.set_threads(1)\n" + textwrap.dedent(code)
+    code = "import mdsm, numpy, os\nmdsm.set_threads(1)\n" + textwrap.dedent(code)
     process = subprocess.Popen([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
     assert process.stdout.readline() == "go\n"
     time.sleep(0.5)
@@ -29,6 +29,7 @@ def interrupted(code, tmp_path):
     "mdsm.energy(lambda x: (x.sum((1, 2, 3)), x), (1, 8, 8)).sample(10, sampler='langevin', steps=10000000)",
     "mdsm.train('fashion-mnist', width=8, net='res6', steps=1000000)",
     "mdsm.run('sample', model='fashion-mnist', n=100000)",
+    "mdsm.load('cifar10').denoise(numpy.zeros((15000, 3, 32, 32), numpy.float32))",
 ])
 def test_ctrl_c(call, tmp_path):
     said = interrupted(f"""

@@ -21,15 +21,11 @@ struct Backend {
 NativeArithmetic arithmetic(const EngineOptions& options) {
   if (options.exact && options.precision == Precision::bfloat16)
     fail_usage("leave one of them out", "--exact and --precision bfloat16 exclude each other");
+  if (options.precision == Precision::tf32)
+    fail_usage("use --engine torch --device cuda, or bfloat16", "the native engine does not compute in tf32");
   return options.exact                              ? NativeArithmetic::exact
          : options.precision == Precision::bfloat16 ? NativeArithmetic::bfloat16
                                                     : NativeArithmetic::fast;
-}
-
-void refuse_bfloat16(const EngineOptions& options) {
-  if (options.precision == Precision::bfloat16)
-    fail_usage("use --engine native or --precision float32", "the {} engine computes in float32 only",
-               to_string(options.engine));
 }
 
 std::unique_ptr<TrainableEnergy> make_native(const EngineOptions& options,
@@ -42,18 +38,21 @@ std::unique_ptr<TrainableEnergy> make_native(const EngineOptions& options,
 
 std::unique_ptr<TrainableEnergy> make_torch(const EngineOptions& options,
                                             const network::Parameters& parameters) {
-  refuse_bfloat16(options);
   if (options.exact)
     fail_usage("leave it out (a resumed run: --no-exact), or use --engine native",
                "--exact has no meaning for the torch engine");
-  return make_torch_engine(parameters, options.device);
+  if (options.precision == Precision::tf32 && options.device == "cpu")
+    fail_usage("use --device cuda, or another precision", "--precision tf32 is for GPUs, not for the cpu");
+  return make_torch_engine(parameters, options.device, options.precision);
 }
 
 std::unique_ptr<TrainableEnergy> make_check(const EngineOptions& options,
                                             const network::Parameters& parameters) {
-  refuse_bfloat16(options);
+  if (options.precision != Precision::float32)
+    fail_usage("use --engine native or torch, or --precision float32",
+               "the check engine computes in float32 only");
   return std::make_unique<CheckEngine>(make_native_engine(parameters, arithmetic(options)),
-                                       make_torch_engine(parameters, options.device));
+                                       make_torch_engine(parameters, options.device, options.precision));
 }
 
 constexpr Backend kBackends[] = {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/enum_names.h"
+#include "engine/precision.h"
 #include "engine/trainable_energy.h"
 
 namespace mdsm::engine {
@@ -18,18 +19,11 @@ constexpr auto enum_names(EngineKind) {
       {{EngineKind::native, "native"}, {EngineKind::torch, "torch"}, {EngineKind::check, "check"}});
 }
 
-// bfloat16: maps and weights of the network are rounded to it, and convolutions computed on the CPU's matrix
-// units; all else is float32.
-enum class Precision { float32, bfloat16 };
-constexpr auto enum_names(Precision) {
-  return names_of<Precision>({{Precision::float32, "float32"}, {Precision::bfloat16, "bfloat16"}});
-}
-
 struct EngineOptions {
   EngineKind engine = EngineKind::native;
   std::string device = "cpu";                // cpu, cuda, cuda:K (torch and check only)
   bool exact = false;                        // native and check: direct convolutions only, none of Winograd's
-  Precision precision = Precision::float32;  // bfloat16: native only
+  Precision precision = Precision::float32;  // bfloat16: native and torch; tf32: torch on CUDA
 };
 
 // Throws when the engine or device does not exist here; never falls back to another one.

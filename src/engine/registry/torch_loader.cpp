@@ -81,8 +81,8 @@ const Module& torch_module() {
 }  // namespace
 
 std::unique_ptr<TrainableEnergy> make_torch_engine(const network::Parameters& parameters,
-                                                   const std::string& device) {
-  return std::unique_ptr<TrainableEnergy>(torch_module().make(parameters, device, &thread_count));
+                                                   const std::string& device, Precision precision) {
+  return std::unique_ptr<TrainableEnergy>(torch_module().make(parameters, device, precision, &thread_count));
 }
 
 std::unique_ptr<TorchScript> load_torch_script(const std::string& path, const std::string& device) {

@@ -7,7 +7,7 @@ namespace mdsm::engine {
 
 // Opens the module (once) and makes an engine; a missing module or LibTorch is a clear error.
 std::unique_ptr<TrainableEnergy> make_torch_engine(const network::Parameters& parameters,
-                                                   const std::string& device);
+                                                   const std::string& device, Precision precision);
 // The same for a network in a TorchScript file.
 std::unique_ptr<TorchScript> load_torch_script(const std::string& path, const std::string& device);
 // Meets the other processes that a launcher has started.

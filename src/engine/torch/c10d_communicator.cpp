@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/torch/c10d_join.h"
+#include "engine/torch/c10d_nccl.h"
 #include "engine/torch/c10d_watch.h"
 #include "engine/torch/torch_guard.h"
 #include "engine/torch_module.h"
@@ -71,6 +72,7 @@ class C10dCommunicator : public distributed::Communicator {
         launch_(launch),
         store_(join(launch, version)),
         group_(connect(launch, store_)),
+        on_devices_(make_device_sum(launch, store_, *group_)),
         watch_(open_store(launch, false), launch, [this] { transfers_.end(); }) {}
 
   ~C10dCommunicator() override {
@@ -94,6 +96,7 @@ class C10dCommunicator : public distributed::Communicator {
       std::vector<at::Tensor> tensors = {
           torch::from_blob(values.data(), {static_cast<int64_t>(values.size())}, torch::kFloat32)};
       try {
+        if (on_devices_) return on_devices_->sum(values);
         group_->allreduce(tensors)->wait(kForever);
       } catch (const std::exception& error) {
         lost(-1, error.what());
@@ -134,7 +137,7 @@ class C10dCommunicator : public distributed::Communicator {
     return std::make_unique<Pending>(*this, std::move(works));
   }
 
-  void wait(const std::vector<Transfers::One>& works) {
+  void wait(std::vector<Transfers::One>& works) {
     transfers_.begin(works);
     for (const Transfers::One& one : works) {
       bool arrived = false;
@@ -144,7 +147,12 @@ class C10dCommunicator : public distributed::Communicator {
       } catch (const std::exception& error) {
         what = error.what();
       }
-      if (!arrived) lost(one.peer, what);
+      if (arrived) continue;
+      // The caller's memory goes away with the error: data of the other ranks must not come into it any more.
+      const int peer = one.peer;
+      transfers_.done();
+      works.clear();
+      lost(peer, what);
     }
     transfers_.done();
   }
@@ -190,6 +198,7 @@ class C10dCommunicator : public distributed::Communicator {
   Launch launch_;
   Store store_;
   Group group_;
+  std::unique_ptr<DeviceSum> on_devices_;  // where all ranks have a GPU and LibTorch has NCCL
   Transfers transfers_;
   std::atomic<bool> over_ = false;
   Watch watch_;

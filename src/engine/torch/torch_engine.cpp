@@ -21,16 +21,18 @@ namespace {
 
 class TorchEngine : public TrainableEnergy {
  public:
-  TorchEngine(const network::Parameters& parameters, const torch::Device& device, int (*threads)())
+  TorchEngine(const network::Parameters& parameters, const torch::Device& device, Precision precision,
+              int (*threads)())
       : TrainableEnergy(parameters.spec()),
         device_(device),
+        precision_(precision),
         threads_(threads),
         weights_(to_device(parameters.values(), {network::parameter_count(parameters.spec())}).clone()),
         ema_(weights_.clone()),
         adam_m_(torch::zeros_like(weights_)),
         adam_v_(torch::zeros_like(weights_)),
         gradient_(torch::zeros_like(weights_)),
-        network_(parameters.spec(), weights_),
+        network_(parameters.spec(), weights_, precision == Precision::bfloat16),
         layout_(parameters.layout()) {}
 
   std::string name() const override { return "torch (" + device_.str() + ")"; }
@@ -41,6 +43,9 @@ class TorchEngine : public TrainableEnergy {
   auto run(const Body& body) const -> decltype(body()) {
     return guarded([&] {
       if (const int wanted = threads_(); at::get_num_threads() != wanted) at::set_num_threads(wanted);
+      // Of the whole process, so every engine sets its own.
+      at::globalContext().setAllowTF32CuDNN(precision_ == Precision::tf32);
+      at::globalContext().setAllowTF32CuBLAS(precision_ == Precision::tf32);
       return body();
     });
   }
@@ -192,6 +197,7 @@ class TorchEngine : public TrainableEnergy {
   }
 
   torch::Device device_;
+  Precision precision_;
   int (*threads_)();
   torch::Tensor weights_, ema_, adam_m_, adam_v_, gradient_;  // (parameters)
   TorchNetwork network_;
@@ -203,14 +209,11 @@ class TorchEngine : public TrainableEnergy {
 extern "C" {
 
 __attribute__((visibility("default"))) TrainableEnergy* mdsm_make_torch_engine(
-    const network::Parameters& parameters, const std::string& device, int (*threads)()) {
+    const network::Parameters& parameters, const std::string& device, Precision precision, int (*threads)()) {
   return guarded([&]() -> TrainableEnergy* {
     const torch::Device place = parse_device(device);
-    // The same numbers every time, and all 24 bits of them, come before speed in a reference.
-    at::globalContext().setDeterministicCuDNN(true);
-    at::globalContext().setAllowTF32CuDNN(false);
-    at::globalContext().setAllowTF32CuBLAS(false);
-    return with_bowl(std::make_unique<TorchEngine>(parameters, place, threads)).release();
+    at::globalContext().setDeterministicCuDNN(true);  // the same numbers every time come before speed
+    return with_bowl(std::make_unique<TorchEngine>(parameters, place, precision, threads)).release();
   });
 }
 

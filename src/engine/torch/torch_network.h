@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/torch/torch_autocast.h"
 #include "engine/trainable_energy.h"
 #include "network/graph.h"
 
@@ -20,8 +21,11 @@ class TorchNetwork {
  public:
   // flat: (parameters) in parameter_layout() order. The leaves are views on its memory, so a change of flat
   // in place is a change of the network.
-  TorchNetwork(const network::Spec& spec, const torch::Tensor& flat)
-      : spec_(spec), graph_(network::make_graph(spec)), window_{0, 0, spec.input(1).h, spec.input(1).w} {
+  TorchNetwork(const network::Spec& spec, const torch::Tensor& flat, bool autocast = false)
+      : spec_(spec),
+        graph_(network::make_graph(spec)),
+        autocast_(autocast),
+        window_{0, 0, spec.input(1).h, spec.input(1).w} {
     for (const network::ParameterInfo& info : network::parameter_layout(spec)) {
       leaves_.push_back(
           flat.narrow(0, info.offset, info.count).view(info.shape).detach().requires_grad_(true));
@@ -106,11 +110,12 @@ class TorchNetwork {
     return walk(filled_up(y)).narrow(2, 0, y.size(2)).narrow(3, 0, y.size(3));
   }
 
-  // The last value of the list of layers.
+  // The last value of the list of layers. Heads compute in the type of the image again.
   torch::Tensor walk(const torch::Tensor& image) const {
+    const Autocast autocast(image.device().type(), autocast_);
     std::vector<torch::Tensor> values = {image};
     for (const network::Layer& layer : graph_.layers) values.push_back(result(layer, values));
-    return values.back();
+    return values.back().to(image.scalar_type());
   }
 
   torch::Tensor result(const network::Layer& layer, const std::vector<torch::Tensor>& values) const {
@@ -153,6 +158,7 @@ class TorchNetwork {
 
   network::Spec spec_;
   network::Graph graph_;
+  bool autocast_;  // the layers in bfloat16
   Window window_;  // pixels that count, of an image head
   std::vector<torch::Tensor> leaves_;
   std::unordered_map<std::string, torch::Tensor> by_name_;

@@ -68,6 +68,34 @@ TEST_P(TorchReferenceTest, EveryParameterAgreesInDoublePrecision) {
   }
 }
 
+TEST_P(TorchReferenceTest, AutocastRoundsTheLayersAndNoMore) {
+  const auto [network, head, channels] = GetParam();
+  network::Spec spec = small_spec(network, head, channels);
+  spec.size = 16;
+  const network::Parameters parameters = lively_parameters(spec, 11);
+  const Batch batch(spec, 2);
+  const auto flat = std::span(parameters.values());
+  const torch::Tensor weights =
+      torch::from_blob(const_cast<float*>(flat.data()), {static_cast<int64_t>(flat.size())}).clone();
+  const torch::Tensor weight = torch::from_blob(const_cast<float*>(batch.weight.data()), {2});
+  const auto gradient = [&](bool autocast) {
+    const engine::TorchNetwork net(spec, weights, autocast);
+    const auto result = net.objective(to_double(batch.x).to(torch::kFloat32),
+                                      to_double(batch.noisy).to(torch::kFloat32), weight);
+    EXPECT_EQ(result.residual.scalar_type(), torch::kFloat32);
+    std::vector<torch::Tensor> all;
+    for (const torch::Tensor& one : result.gradients)
+      if (one.defined()) all.push_back(one.reshape({-1}).to(torch::kFloat64));
+    return torch::cat(all);
+  };
+  const torch::Tensor exact = gradient(false), rounded = gradient(true);
+  const double error = relative_error(values(rounded), values(exact));
+  EXPECT_GT(error, 1e-5);
+  EXPECT_LT(error, 0.2);
+  weights.mul_(1.1f);  // a rounded copy of weights must not be kept
+  EXPECT_GT(relative_error(values(gradient(true)), values(rounded)), 0.05);
+}
+
 INSTANTIATE_TEST_SUITE_P(Networks, TorchReferenceTest,
                          testing::Combine(testing::Values(network::Network::res6, network::Network::res12,
                                                           network::Network::res18, network::Network::res34),

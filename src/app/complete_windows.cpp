@@ -1,0 +1,73 @@
+#include "app/complete_windows.h"
+
+#include <algorithm>
+
+#include "image/window.h"
+
+namespace mdsm::app {
+namespace {
+
+image::PixelBox first_window(const restore::WindowGrid& grid) {
+  const restore::WindowSpan &row = grid.rows.front(), &column = grid.columns.front();
+  return {column.start, row.start, column.length, row.length};
+}
+
+// Known pixels as they are in the truth.
+void show_known(const Tensor& truth, const image::Mask& mask, Tensor& rows) {
+  const size_t plane = mask.known.size();
+  for (size_t i = 0; i < rows.values().size(); ++i)
+    if (mask.known[i % plane]) rows.values()[i] = truth.values()[i];
+}
+
+}  // namespace
+
+std::vector<restore::WindowGrid> CompletionWindows::grids(const image::Mask& mask) const {
+  const restore::WindowOptions windows = completion_windows(options_, spec_);
+  std::vector<restore::WindowGrid> found;
+  for (const image::PixelBox& area : restore::missing_areas(mask, windows.halo))
+    found.push_back(restore::window_grid(area, mask.shape.h, mask.shape.w, windows));
+  return found;
+}
+
+std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, const image::Mask& mask,
+                                                              uint64_t seed, const sample::Observer& observer,
+                                                              const std::atomic<bool>& stop) const {
+  const image::Picture given = work_.read(picture);
+  image::Picture visible = given;
+  image::blacken(visible, mask);
+  const auto all = grids(mask);
+  int64_t window = 0, windows = 0;
+  for (const restore::WindowGrid& grid : all) windows += grid.count();
+  WindowedCompletion out{work_.fitting(picture, given.shape, spec_).coloured(given), 0, 0, {}};
+  SquaredErrors errors;
+
+  const auto solve = [&](const image::PixelBox& seen) -> std::optional<Tensor> {
+    Tensor x = fitted_window(work_, picture, spec_, visible, seen);
+    const image::Mask known = image::cut(mask, seen);
+    const sample::Observer told = within(observer, window++, windows);
+    if (std::ranges::count(known.known, uint8_t{0}) == 0) return x;
+    const sample::WindowPlace place{given.shape.h, given.shape.w, seen.y, seen.x};
+    sample::Samples drawn = sampling_.inpaint({.model = engine_.at(x.shape(), 1),
+                                               .seeds = {&seed, 1},
+                                               .observer = told,
+                                               .stop = &stop,
+                                               .place = &place},
+                                              x, known);
+    out.evaluations += drawn.evaluations[0];
+    if (drawn.stopped) return std::nullopt;
+    return std::move(drawn.x);
+  };
+  const auto take = [&](const image::PixelBox& at, Tensor rows) {
+    const Tensor truth = fitted_window(work_, picture, spec_, given, at);
+    show_known(truth, image::cut(mask, at), rows);
+    errors.add(rows.values(), truth.values());
+    image::paste(rows, at, out.picture, &mask);
+  };
+  for (const restore::WindowGrid& grid : all)
+    if (!restore::solve_in_windows(grid, solve, take)) return std::nullopt;
+  if (!all.empty()) out.shown = first_window(all.front());
+  out.psnr = errors.psnr(out.picture.shape.count());
+  return out;
+}
+
+}  // namespace mdsm::app

@@ -1,0 +1,38 @@
+// Completing one large picture in windows around its missing pixels; internal to complete.cpp.
+#pragma once
+
+#include <optional>
+
+#include "app/picture_sampling.h"
+#include "app/picture_windows.h"
+
+namespace mdsm::app {
+
+struct WindowedCompletion {
+  image::Picture picture;
+  double psnr = 0;  // against the picture as given
+  int64_t evaluations = 0;
+  image::PixelBox shown;  // the first window, for the figure
+};
+
+class CompletionWindows {
+ public:
+  CompletionWindows(const PictureWork& work, const PictureOptions& options, const PictureSampling& sampling,
+                    const network::Spec& spec, PictureEngine& engine)
+      : work_(work), options_(options), sampling_(sampling), spec_(spec), engine_(engine) {}
+
+  std::vector<restore::WindowGrid> grids(const image::Mask& mask) const;
+  // Where pixels are missing: nothing that is computed depends on what they were. Nothing: stopped.
+  std::optional<WindowedCompletion> complete(int64_t picture, const image::Mask& mask, uint64_t seed,
+                                             const sample::Observer& observer,
+                                             const std::atomic<bool>& stop) const;
+
+ private:
+  const PictureWork& work_;
+  const PictureOptions& options_;
+  const PictureSampling& sampling_;
+  const network::Spec& spec_;
+  PictureEngine& engine_;
+};
+
+}  // namespace mdsm::app

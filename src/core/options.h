@@ -78,6 +78,7 @@ class Option {
   void check_number(double value) const;
   [[noreturn]] void reject(const std::string& value, const std::string& hint) const;
   std::string meta_text() const;
+  nlohmann::json description() const;
   std::string constraint_text() const;
   std::string display_name() const;
   // all: every alternative there is.
@@ -142,6 +143,9 @@ class OptionSet {
   const std::string& summary() const { return summary_; }
   std::string help() const;
   std::string markdown() const;
+  // The table for programs: a list of {name, group, type, choices, low, high, uses: [{of, help, default}]};
+  // `of` is the alternative. Options given by place are left out.
+  nlohmann::json description() const;
 
  private:
   Option& find(std::string_view name, const std::string& where);

@@ -1,0 +1,141 @@
+#include "serve/server.h"
+
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "core/error.h"
+#include "core/folder_lock.h"
+
+namespace mdsm::serve {
+namespace {
+
+constexpr size_t kThreads = 384;       // connections that are served at once
+constexpr size_t kBodiesInMemory = 8;  // full ones, of all connections together
+constexpr const char *kFolder = "serve", *kJobs = "serve/jobs";
+
+QueueLimits limits(const ServeOptions& options) {
+  QueueLimits found;
+  found.waiting = static_cast<size_t>(options.queue);
+  found.seconds = static_cast<double>(options.job_seconds);
+  found.memory = static_cast<size_t>(options.job_memory) << 20;
+  return found;
+}
+
+std::string url_of(const ServeOptions& options, int port) {
+  const bool v6 = options.address.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}/{}", v6 ? "[" : "", options.address, v6 ? "]" : "", port,
+                     options.token.empty() ? "" : "?token=" + options.token);
+}
+
+// The port. Nobody else may listen there as well, which the library would allow.
+int listen_on(GuardedServer& server, const ServeOptions& options) {
+  server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
+  int port = static_cast<int>(options.port);
+  const bool bound = port == 0 ? (port = server.bind_to_any_port(options.address.c_str())) > 0
+                               : server.bind_to_port(options.address.c_str(), port);
+  if (!bound)
+    fail("use another --port, or 0 for any that is free", "{}:{} cannot be listened on", options.address,
+         options.port);
+  return port;
+}
+
+}  // namespace
+
+Allowance allowance(const ServeOptions& options) {
+  Allowance found;
+  found.body = static_cast<size_t>(options.body + 1) << 20;
+  return found;
+}
+
+Service::Service(const ServeOptions& options, const Commands& commands, GuardedServer& server, int port)
+    : options_(options),
+      commands_(commands),
+      guard_(options, port),
+      queue_(kJobs, limits(options)),
+      api_(options_, commands_, guard_, queue_, server.stopping()) {
+  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  server.set_tcp_nodelay(true);
+  server.set_default_headers(safe_headers());
+  server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+    return before_routing(request, response);
+  });
+  server.Post("/api/jobs", [this](const httplib::Request&, httplib::Response& response,
+                                  const httplib::ContentReader& reader) { read_job(response, reader); });
+  server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+    if (response.body.empty()) answer_error(response, response.status, "refused");
+  });
+  server.set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+    answer_error(response, 500, "something went wrong here; the log of the server may say what");
+  });
+}
+
+Service::Outcome Service::before_routing(const httplib::Request& request, httplib::Response& response) {
+  const auto refusal = guard_.refusal(request);
+  if (refusal && refusal->status == 401 && request.path == "/" &&
+      guard_.is_token(request.get_param_value("token"))) {
+    response.set_header("Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", kCookie,
+                                                  request.get_param_value("token")));
+    response.set_redirect("/", 303);
+    return Outcome::Handled;
+  }
+  if (!refusal && Api::takes_body(request)) return Outcome::Unhandled;
+  if (refusal)
+    answer_error(response, refusal->status, fmt::format("{}; {}", refusal->what, refusal->hint));
+  else
+    api_.answer(request, response);
+  if (request.has_header("Content-Length") || request.has_header("Transfer-Encoding"))
+    GuardedServer::close_after_this();
+  return Outcome::Handled;
+}
+
+void Service::read_job(httplib::Response& response, const httplib::ContentReader& reader) {
+  const size_t most = static_cast<size_t>(options_.body) << 20;
+  struct Share {
+    std::atomic<size_t>& all;
+    size_t own = 0;
+    ~Share() { all -= own; }
+  } share{reading_};
+  std::string body;
+  bool large = false, busy = false;
+  const bool whole = reader([&](const char* data, size_t size) {
+    share.own += size;
+    busy = (reading_ += size) > kBodiesInMemory * most;
+    large = body.size() + size > most;
+    if (!large && !busy) body.append(data, size);
+    return !large && !busy;
+  });
+  if (!whole) GuardedServer::close_after_this();
+  if (large) return answer_error(response, 413, fmt::format("the body has more than {} MB", options_.body));
+  if (busy) return answer_error(response, 503, "too many bodies at once; try again later");
+  if (!whole) return answer_error(response, 400, "the body ends early");
+  api_.add_job(body, response);
+}
+
+void run_server(const ServeOptions& options, const Commands& commands, const std::atomic<bool>& stop,
+                const std::function<void(const std::string& url)>& ready) {
+  check_address(options);
+  setenv("MDSM_PROGRESS_SECONDS", "0.2", 1);  // of jobs, whose progress is shown
+  std::error_code error;
+  fs::current_path(options.root, error);
+  if (error) fail_usage("name a folder", "--root {}: {}", options.root, error.message());
+  make_folder(kFolder);
+  const FolderLock lock(kFolder, "serving");
+  GuardedServer server(allowance(options));
+  const int port = listen_on(server, options);
+  Service service(options, commands, server, port);
+  service.queue().start();
+  std::thread listening([&] { server.listen_after_bind(); });
+  ready(url_of(options, port));
+  while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  server.ask_to_stop();
+  server.stop();
+  listening.join();
+}
+
+}  // namespace mdsm::serve

@@ -1,0 +1,42 @@
+// The server: guard, routes and queue together, from an address to the end.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "serve/api.h"
+#include "serve/connection.h"
+#include "serve/options.h"
+
+namespace mdsm::serve {
+
+// All but the sockets, so that requests can come from elsewhere (tests/fuzz). The working directory is the
+// root.
+class Service {
+ public:
+  // server: with no routes yet. port: the one it listens on.
+  Service(const ServeOptions& options, const Commands& commands, GuardedServer& server, int port);
+  JobQueue& queue() { return queue_; }
+  const Guard& guard() const { return guard_; }
+
+ private:
+  using Outcome = httplib::Server::HandlerResponse;
+  Outcome before_routing(const httplib::Request& request, httplib::Response& response);
+  void read_job(httplib::Response& response, const httplib::ContentReader& reader);
+
+  ServeOptions options_;
+  Commands commands_;
+  Guard guard_;
+  JobQueue queue_;
+  Api api_;
+  std::atomic<size_t> reading_{0};  // bytes of bodies that are being read
+};
+
+Allowance allowance(const ServeOptions& options);
+
+// Serves until `stop`. ready(url): it listens.
+void run_server(const ServeOptions& options, const Commands& commands, const std::atomic<bool>& stop,
+                const std::function<void(const std::string& url)>& ready);
+
+}  // namespace mdsm::serve

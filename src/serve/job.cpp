@@ -1,6 +1,7 @@
 #include "serve/job.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/error.h"
 #include "core/json.h"
@@ -72,7 +73,7 @@ Job job_from_json(std::string_view text, const std::string& where) {
 std::string command_line(const Job& job) {
   std::string text = "mdsm";
   for (const std::string& word : job.words)
-    if (!is_own(word)) text += " " + quoted(word);
+    if (!is_own(word)) text.append(" ").append(quoted(word));
   return text;
 }
 

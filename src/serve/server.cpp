@@ -53,11 +53,12 @@ Allowance allowance(const ServeOptions& options) {
   return found;
 }
 
-Service::Service(const ServeOptions& options, const Commands& commands, GuardedServer& server, int port)
+Service::Service(const ServeOptions& options, const Commands& commands, GuardedServer& server, int port,
+                 const fs::path& jobs)
     : options_(options),
       commands_(commands),
       guard_(options, port),
-      queue_(kJobs, limits(options)),
+      queue_(jobs, limits(options)),
       api_(options_, commands_, guard_, queue_, server.stopping()) {
   server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   server.set_tcp_nodelay(true);
@@ -128,7 +129,7 @@ void run_server(const ServeOptions& options, const Commands& commands, const std
   const FolderLock lock(kFolder, "serving");
   GuardedServer server(allowance(options));
   const int port = listen_on(server, options);
-  Service service(options, commands, server, port);
+  Service service(options, commands, server, port, kJobs);
   service.queue().start();
   std::thread listening([&] { server.listen_after_bind(); });
   ready(url_of(options, port));

@@ -15,8 +15,9 @@ namespace mdsm::serve {
 // root.
 class Service {
  public:
-  // server: with no routes yet. port: the one it listens on.
-  Service(const ServeOptions& options, const Commands& commands, GuardedServer& server, int port);
+  // server: with no routes yet. port: the one it listens on. jobs: their folder.
+  Service(const ServeOptions& options, const Commands& commands, GuardedServer& server, int port,
+          const fs::path& jobs);
   JobQueue& queue() { return queue_; }
   const Guard& guard() const { return guard_; }
 

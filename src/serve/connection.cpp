@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <utility>
 
 namespace mdsm::serve {
 namespace {
@@ -40,7 +40,7 @@ bool Connection::wait(short events, Clock::time_point until) const {
 }
 
 bool Connection::wait_for_request() {
-  taken_ = 0, line_ = 0, in_body_ = answered_ = false;
+  taken_ = 0, line_ = 0, in_body_ = false;
   if (first_ == end_ && !wait(POLLIN, Clock::now() + allowance_.idle_time)) return false;
   until_ = Clock::now() + allowance_.head_time;
   return first_ < end_ || fill();
@@ -88,16 +88,22 @@ bool Connection::is_writable() const {
   return !stop_ && poll(&one, 1, 0) >= 0 && !(one.revents & (POLLERR | POLLHUP | POLLRDHUP));
 }
 
+// Somebody who was cut off is told why, whatever the library made of it.
 ssize_t Connection::write(const char* from, size_t size) {
+  if (!broken_off_) return send_all({from, size}) ? static_cast<ssize_t>(size) : -1;
+  if (!std::exchange(told_, true)) send_all(cut_off_answer(broken_off_));
+  return static_cast<ssize_t>(size);
+}
+
+bool Connection::send_all(std::string_view text) {
   const auto until = Clock::now() + allowance_.write_time;
-  answered_ = true;
-  for (size_t sent = 0; sent < size;) {
-    if (!wait(POLLOUT, until)) return -1;
-    const ssize_t found = send(socket_, from + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (found < 0 && errno != EAGAIN && errno != EINTR) return -1;
+  for (size_t sent = 0; sent < text.size();) {
+    if (!wait(POLLOUT, until)) return false;
+    const ssize_t found = send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (found < 0 && errno != EAGAIN && errno != EINTR) return false;
     if (found > 0) sent += static_cast<size_t>(found);
   }
-  return static_cast<ssize_t>(size);
+  return true;
 }
 
 // Nobody is told apart by address.
@@ -133,10 +139,7 @@ bool GuardedServer::process_and_close_socket(socket_t socket) {
     Connection connection(socket, allowance_, stop_);
     bool good = true;
     while (good && connection.wait_for_request()) good = serve_one(connection) && !connection.broken_off();
-    if (connection.broken_off() && !connection.answered()) {
-      const std::string text = cut_off_answer(connection.broken_off());
-      connection.write(text.data(), text.size());
-    }
+    if (connection.broken_off()) connection.write("", 0);
     if (!good) connection.let_go();
   }
   shutdown(socket, SHUT_RDWR);

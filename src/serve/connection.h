@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace mdsm::serve {
 
@@ -25,7 +26,6 @@ class Connection : public httplib::Stream {
   bool wait_for_request();
   // 0, or the status that tells a client why it was cut off: 408, 413, 431.
   int broken_off() const { return broken_off_; }
-  bool answered() const { return answered_; }
   // Reads for a moment what a client still sends, so that it gets to see the answer before the end.
   void let_go();
 
@@ -41,6 +41,7 @@ class Connection : public httplib::Stream {
   using Clock = std::chrono::steady_clock;
   bool wait(short events, Clock::time_point until) const;
   bool fill();
+  bool send_all(std::string_view text);
   ssize_t break_off(int status);
   void count(char byte);
 
@@ -51,7 +52,7 @@ class Connection : public httplib::Stream {
   size_t first_ = 0, end_ = 0;  // of what is in the buffer
   Clock::time_point until_;     // when the part of the request at hand must have come
   size_t taken_ = 0;            // bytes of it
-  bool in_body_ = false, answered_ = false;
+  bool in_body_ = false, told_ = false;
   int line_ = 0;  // bytes of the line at hand, without its end: an empty one ends the head
   int broken_off_ = 0;
 };

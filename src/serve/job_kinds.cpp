@@ -145,7 +145,7 @@ const std::vector<JobKind>& job_kinds() {
       {"train",
        "train",
        {"Data", "Network", "Objective", "Noise", "Maximum likelihood", "Training", "Engine"},
-       {"resume", "preview-every", "snapshot-every"},
+       {"resume", "stats-every", "save-every", "preview-every", "snapshot-every"},
        0,
        0,
        false,

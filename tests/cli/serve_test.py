@@ -84,7 +84,7 @@ class Interface(unittest.TestCase):
         self.assertIn("picture-1-1.png", found["files"])
 
     def test_judge(self):
-        self.server.done("fit", out="good", data="fashion-mnist", split="test", limit=60, **FASHION)
+        self.server.done("fit", out="good", data="fashion-mnist", split="test", limit=100, **FASHION)
         self.assertEqual(self.server.get("/api/detectors"), ["good"])
         reference = self.server.get("/api/detectors/good")
         self.check(reference, "/api/detectors/{name}")
@@ -144,8 +144,8 @@ class Life(unittest.TestCase):
             first = server.job("sample", seeds="0-7", sampler="langevin", steps=400, batch=2, **FASHION)
             second = server.job("sample", seeds="5", **FASHION)
             server.wait(first, ["running"])
-            out = f"{server.root}/serve/jobs/{first['id']}/out"
-            while not os.path.isdir(out) or not any("part" in name for name in os.listdir(out)):
+            parts = f"{server.root}/serve/jobs/{first['id']}/out/parts"
+            while not os.path.isdir(parts) or not any(name.endswith(".safetensors") for name in os.listdir(parts)):
                 time.sleep(0.05)
             server.stop(signal.SIGKILL)
             server.start()

@@ -17,7 +17,8 @@ TEST(Base64, GoesBothWays) {
     EXPECT_EQ(back(base64(std::as_bytes(std::span(text)))), text);
   EXPECT_EQ(back("Zm9v"), "foo");
   EXPECT_EQ(back("Zg"), "f");
-  for (const char* bad : {"Z", "Zm9v=", "Zm=v", "Zm9v\n", "====", "Zm9?"}) EXPECT_THROW(back(bad), Error) << bad;
+  for (const char* bad : {"Z", "Zm9v=", "Zm=v", "Zm9v\n", "====", "Zm9?"})
+    EXPECT_THROW(back(bad), Error) << bad;
 }
 
 }  // namespace

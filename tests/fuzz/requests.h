@@ -1,5 +1,5 @@
-// A connection to mdsm serve as a function of bytes: requests as they would come, @CSRF@ for the token that the
-// sender would have read. Jobs are made and never run.
+// A connection to mdsm serve as a function of bytes: requests as they would come, @CSRF@ for the token that
+// the sender would have read. Jobs are made and never run.
 #pragma once
 
 #include <cstring>
@@ -33,23 +33,24 @@ class FedStream : public httplib::Stream {
 
 inline void serve_requests(std::string text, const fs::path& folder) {
   static int64_t number = 1;
-  static const serve::Commands commands{
-      [](const std::string&) {
-        OptionSet options("any", "");
-        std::string model;
-        options.add("model", model, "").meta("MODEL");
-        options.group("Samples").add("n", number, "").range(1, 100);
-        return options.description();
-      },
-      [](const std::vector<std::string>&) {}};
+  static const serve::Commands commands{[](const std::string&) {
+                                          OptionSet options("any", "");
+                                          std::string model;
+                                          options.add("model", model, "").meta("MODEL");
+                                          options.group("Samples").add("n", number, "").range(1, 100);
+                                          return options.description();
+                                        },
+                                        [](const std::vector<std::string>&) {}};
   static serve::GuardedServer server(serve::allowance({}));
   static serve::Service service({}, commands, server, 8080, folder / "jobs");
   server.ask_to_stop();  // streams of events end at once
   const std::string mark = "@CSRF@";
-  for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos;) text.replace(at, mark.size(), service.guard().csrf());
+  for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos;)
+    text.replace(at, mark.size(), service.guard().csrf());
   FedStream stream(std::move(text));
   for (int i = 0; i < 8 && !stream.at_end() && server.serve_one(stream); ++i) continue;
-  for (const serve::Job& job : service.queue().all()) service.queue().cancel(job.id), service.queue().remove(job.id);
+  for (const serve::Job& job : service.queue().all())
+    service.queue().cancel(job.id), service.queue().remove(job.id);
 }
 
 }  // namespace mdsm::fuzz

@@ -23,7 +23,8 @@ Job example() {
 TEST(Job, IsReadBackAsItWasWritten) {
   const std::string text = json_text(to_json(example()));
   EXPECT_EQ(json_text(to_json(job_from_json(text, "test"))), text);
-  for (const char* bad : {"", "{}", "[]", R"({"id":1})"}) EXPECT_THROW(job_from_json(bad, "test"), Error) << bad;
+  for (const char* bad : {"", "{}", "[]", R"({"id":1})"})
+    EXPECT_THROW(job_from_json(bad, "test"), Error) << bad;
 }
 
 TEST(Job, SaysTheSameForAShellAndForPython) {

@@ -31,7 +31,8 @@ TEST(Routes, PathsNameTheirParameters) {
   const json description = parse_json(find_asset("openapi.json")->content);
   for (const auto& [path, methods] : description.at("paths").items())
     for (const auto& [method, what] : methods.items())
-      EXPECT_EQ(std::ranges::count(path, '{'), static_cast<int64_t>(what.value("parameters", json::array()).size()))
+      EXPECT_EQ(std::ranges::count(path, '{'),
+                static_cast<int64_t>(what.value("parameters", json::array()).size()))
           << method << " " << path;
 }
 

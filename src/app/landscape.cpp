@@ -58,7 +58,9 @@ class LandscapeJob {
 
 Vector LandscapeJob::fitted(const std::string& path) const {
   const image::Picture picture = image::read_picture(path);
-  const std::vector<float> values = data::Fitting(picture.shape, shape_, {}, path).fit(picture);
+  data::DataOptions options;
+  options.colour = shape_.c == 1 ? data::Colour::grey : data::Colour::rgb;
+  const std::vector<float> values = data::Fitting(picture.shape, shape_, options, path).fit(picture);
   return {values.begin(), values.end()};
 }
 

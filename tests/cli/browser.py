@@ -99,7 +99,7 @@ class Browser:
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
-    def wait(self, script, *arguments, seconds=240):
+    def wait(self, script, *arguments, seconds=60):
         """Until the script gives something true, which is returned."""
         until = time.time() + seconds
         while time.time() < until:

@@ -107,7 +107,7 @@ class Page(unittest.TestCase):
 
     def test_judge(self):
         self.at("judge")
-        self.browser.set("input[aria-label='images']", 100)
+        self.browser.set("input[aria-label='images']", 400)
         self.click("Fit")
         self.browser.wait("return [...document.querySelectorAll('select option')].some(o => o.value === 'good')")
         self.browser.choose("input[type=file]", *self.pictures)

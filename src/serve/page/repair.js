@@ -3,7 +3,7 @@ import * as api from "./api.js";
 import {base64, copyable, dropZone, field, make, notice, progress, say, select, slider} from "./dom.js";
 
 const TASKS = {
-  denoise: {text: "Remove noise", model: "photos", button: "Denoise"},
+  denoise: {text: "Remove noise", model: "", button: "Denoise"},
   inpaint: {text: "Fill in what is missing", model: "fashion-mnist", button: "Fill in"},
   restore: {text: "Enlarge", model: "fashion-mnist", button: "Enlarge"},
 };
@@ -71,8 +71,8 @@ function compare(before, after, width) {
 }
 
 export async function repair(page) {
-  const models = (await api.get("/api/models")).map(one => one.name);
-  const task = select(Object.entries(TASKS).map(([name, one]) => [name, one.text]), "denoise"), model = select(models, "photos");
+  const known = await api.get("/api/models"), models = known.map(one => one.name);
+  const task = select(Object.entries(TASKS).map(([name, one]) => [name, one.text]), "denoise"), model = select([["", "photos, or photos-grey"], ...models], "");
   const steps = slider("steps", {low: 1, high: 20, step: 1, value: 1}), strength = slider("strength", {low: 0, high: 2, step: 0.05, value: 1});
   const versions = slider("completions", {low: 1, high: 8, step: 1, value: 4}), factor = slider("factor", {low: 2, high: 4, step: 1, value: 2});
   const painter = maskPainter(), own = make("div"), shown = make("div"), result = make("div");
@@ -99,12 +99,15 @@ export async function repair(page) {
     given.style.width = `${width}px`;
     shown.replaceChildren(chosen === "inpaint" ? painter.node : make("figure", {}, given, make("figcaption", {}, file.name || "pasted picture")));
   }
-  task.addEventListener("change", () => { if (models.includes(TASKS[task.value].model)) model.value = TASKS[task.value].model; show(); });
+  task.addEventListener("change", () => { model.value = TASKS[task.value].model; show(); });
 
   async function begin(event) {
     event.preventDefault();
     try {
-      const more = {pictures: [await base64(file)]}, options = {model: model.value};
+      const more = {pictures: [await base64(file)]}, options = {};
+      const channels = known.find(one => one.name === model.value)?.spec?.channels;
+      if (model.value) options.model = model.value;
+      if (channels) options.colour = channels === 1 ? "grey" : "rgb";
       if (task.value === "denoise") Object.assign(options, {steps: steps.number.value, strength: strength.number.value});
       if (task.value === "inpaint") { options.n = versions.number.value; more.mask = await painter.file(); }
       if (task.value === "restore") Object.assign(options, {task: "superres", factor: factor.number.value});

@@ -108,8 +108,9 @@ export function plane(found, names) {
   show.setAttribute("aria-label", `Energies on a plane, from ${short(low)} (dark) to ${short(high)} (yellow), with ${found.chains.length} ways of Langevin chains`);
   const to = show.getContext("2d");
   to.drawImage(canvas, 0, 0, size, size);
-  const x = value => (value - across[0]) / (across.at(-1) - across[0]) * size;
-  const y = value => size - (value - upwards[0]) / (upwards.at(-1) - upwards[0]) * size;
+  // A point of the grid is the middle of its pixel.
+  const place = (value, list) => ((value - list[0]) / (list.at(-1) - list[0]) * (list.length - 1) + 0.5) / list.length * size;
+  const x = value => place(value, across), y = value => size - place(value, upwards);
   to.lineWidth = 1.5;
   for (const way of found.chains) {
     to.strokeStyle = "#fff";

@@ -61,10 +61,10 @@ export function copyable(title, text) {
 }
 
 // Bar and text for a running job. show(job) tells what it says of itself: "sampling: 3 of 16 images, ...".
-export function progress(onCancel) {
+export function progress(onCancel, word = "Cancel") {
   const bar = make("progress", {max: 1, "aria-label": "Progress"});
   const text = make("div", {class: "progress", role: "status"});
-  const button = make("button", {type: "button", class: "quiet", onclick: onCancel}, "Cancel");
+  const button = make("button", {type: "button", class: "quiet", onclick: onCancel}, word);
   const node = make("div", {hidden: true}, bar, make("div", {class: "row"}, text, button));
   return {node, show(job) {
     node.hidden = false;

@@ -22,16 +22,20 @@ function maskPainter() {
   };
   const dab = (x, y, width, height) => {
     const to = mask.getContext("2d");
-    to.fillStyle = "#fff";
+    to.fillStyle = "#e0245e";
     to.fillRect(Math.round(x), Math.round(y), Math.round(width), Math.round(height));
     show();
   };
-  const at = event => {
+  let last = null;  // where the pointer was: strokes have no gaps
+  const stroke = event => {
     const box = below.getBoundingClientRect(), size = Number(brush.number.value) || 1;
-    dab((event.clientX - box.left) / box.width * below.width - size / 2, (event.clientY - box.top) / box.height * below.height - size / 2, size, size);
+    const x = (event.clientX - box.left) / box.width * below.width - size / 2, y = (event.clientY - box.top) / box.height * below.height - size / 2;
+    const [fromX, fromY] = last ?? [x, y], dabs = Math.ceil(Math.max(Math.abs(x - fromX), Math.abs(y - fromY)) / (size / 2)) || 1;
+    for (let i = 1; i <= dabs; ++i) dab(fromX + (x - fromX) * i / dabs, fromY + (y - fromY) * i / dabs, size, size);
+    last = [x, y];
   };
-  below.addEventListener("pointerdown", event => { below.setPointerCapture(event.pointerId); at(event); });
-  below.addEventListener("pointermove", event => { if (event.buttons) at(event); });
+  below.addEventListener("pointerdown", event => { below.setPointerCapture(event.pointerId); last = null; stroke(event); });
+  below.addEventListener("pointermove", event => { if (event.buttons) stroke(event); });
   const clear = () => {
     mask = Object.assign(document.createElement("canvas"), {width: picture.width, height: picture.height});
     show();
@@ -49,11 +53,11 @@ function maskPainter() {
       clear();
     },
     async file() {
-      const full = Object.assign(document.createElement("canvas"), {width: mask.width, height: mask.height}), to = full.getContext("2d");
-      to.fillStyle = "#000";
-      to.fillRect(0, 0, full.width, full.height);
-      to.drawImage(mask, 0, 0);
-      if (!to.getImageData(0, 0, full.width, full.height).data.some((value, i) => i % 4 === 0 && value > 127)) throw new Error("Nothing is painted yet.");
+      const full = Object.assign(document.createElement("canvas"), {width: mask.width, height: mask.height});
+      const painted = mask.getContext("2d").getImageData(0, 0, mask.width, mask.height), values = painted.data;
+      if (!values.some((value, i) => i % 4 === 3 && value > 0)) throw new Error("Nothing is painted yet.");
+      for (let i = 0; i < values.length; i += 4) values.fill(values[i + 3] > 0 ? 255 : 0, i, i + 3), values[i + 3] = 255;
+      full.getContext("2d").putImageData(painted, 0, 0);
       return base64(await new Promise(resolve => full.toBlob(resolve, "image/png")));
     },
   };
@@ -128,6 +132,7 @@ export async function repair(page) {
     const said = [copyable("The same in a shell", job.shell), copyable("The same in Python", `import mdsm\n${job.python}`)];
     if (kind === "denoise") {
       const level = job.result.pictures[0].noise_level;
+      shown.replaceChildren();
       result.replaceChildren(make("p", {id: "noise"}, `Estimated noise: standard deviation ${level.toFixed(4)} of the range 0 to 1 (${(level * 255).toFixed(1)} of 255).`),
         compare(api.file(job.id, "picture-1.png"), made[0], width), make("p", {}, make("a", {href: made[0], download: "denoised.png"}, "Download")), ...said);
       return;

@@ -62,10 +62,11 @@ function trainPanel(data, follow) {
 
 export async function runs(page) {
   const [data, models] = await Promise.all([api.get("/api/data"), api.get("/api/models")]);
-  const list = make("div"), detail = make("div"), status = progress(() => training && api.cancel(training).then(() => notice("The run saves and stops."), say));
-  let training = null, closeRun = null, watched = null, known = [];
+  const list = make("div"), detail = make("div"), status = progress(() => training && api.cancel(training).then(() => notice("The run saves and stops."), say), "Stop");
+  let training = null, closeRun = null, watched = null, known = [], listed = 0;
 
   async function refresh() {
+    listed = Date.now();
     known = await api.get("/api/runs");
     const rows = known.map(run => make("tr", {}, make("td", {}, make("button", {type: "button", class: "quiet", onclick: () => show(run.name)}, run.name)),
       make("td", {}, `${run.step} of ${run.steps}`), make("td", {}, run.loss === null ? "" : run.loss.toFixed(1)), make("td", {}, run.locked ? "training" : run.step < run.steps ? "stopped" : "finished")));
@@ -84,6 +85,7 @@ export async function runs(page) {
     detail.replaceChildren(make("section", {class: "panel"}, head, state, resume, chart, previews, make("details", {}, make("summary", {}, "Options"), field("beside", beside), table)));
     closeRun = api.watchRun(name, seen => {
       facts = seen.facts;
+      if (Date.now() - listed > 2000) refresh().catch(() => {});
       resume.hidden = facts.locked || facts.step >= facts.steps;
       state.textContent = `Step ${facts.step} of ${facts.steps}${facts.locked ? ", training" : facts.step < facts.steps ? ", stopped" : ", finished"}`;
       chart.replaceChildren(curves(seen.curve));

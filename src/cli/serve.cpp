@@ -1,9 +1,8 @@
 // mdsm serve: a page in the browser, and the same as a REST interface.
-#include "serve/server.h"
-
 #include "cli/command.h"
 #include "cli/program.h"
 #include "core/stop_flag.h"
+#include "serve/run_server.h"
 
 namespace mdsm::cli {
 namespace {

@@ -1,9 +1,7 @@
-// The server: guard, routes and queue together, from an address to the end.
+// Guard, routes and queue together, for connections of any kind. Addresses and ports are run_server.h.
 #pragma once
 
 #include <atomic>
-#include <functional>
-#include <memory>
 
 #include "serve/api.h"
 #include "serve/connection.h"
@@ -35,9 +33,5 @@ class Service {
 };
 
 Allowance allowance(const ServeOptions& options);
-
-// Serves until `stop`. ready(url): it listens.
-void run_server(const ServeOptions& options, const Commands& commands, const std::atomic<bool>& stop,
-                const std::function<void(const std::string& url)>& ready);
 
 }  // namespace mdsm::serve

@@ -28,7 +28,7 @@ install(EXPORT mdsmExtendTargets NAMESPACE mdsm:: DESTINATION ${MDSM_PACKAGE_DIR
 install(DIRECTORY include/mdsm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mdsm/extend COMPONENT development
         FILES_MATCHING PATTERN "*.h" PATTERN "*_impl.h" EXCLUDE
-        PATTERN "api" EXCLUDE PATTERN "python" EXCLUDE PATTERN "native" EXCLUDE PATTERN "torch" EXCLUDE)
+        PATTERN "api" EXCLUDE PATTERN "python" EXCLUDE PATTERN "serve" EXCLUDE PATTERN "native" EXCLUDE PATTERN "torch" EXCLUDE)
 
 configure_package_config_file(cmake/mdsmConfig.cmake.in ${PROJECT_BINARY_DIR}/mdsmConfig.cmake
                               INSTALL_DESTINATION ${MDSM_PACKAGE_DIR})

@@ -14,6 +14,7 @@ LIBRARIES = {
     "oneDNN": r"(oneapi/)?dnnl",
     "LibTorch": r"(torch|ATen|c10)/",
     "Eigen": r"(eigen3/)?(unsupported/)?Eigen/",
+    "cpp-httplib": r"httplib",
 }
 
 

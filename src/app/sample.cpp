@@ -12,6 +12,7 @@
 #include "image/animation.h"
 #include "image/image.h"
 #include "image/mask.h"
+#include "report/live_view.h"
 #include "report/recorder.h"
 
 namespace mdsm::app {
@@ -43,6 +44,7 @@ class SampleJob {
         trajectory_(*model_, first_of(options.seeds, kTrajectories)) {
     check_same(world_, same());
     if (world_.first()) store_.emplace(options.out, parameters_, options.resume, options.force);
+    if (world_.first() && options.live) live_.emplace(options.out, *model_, options.scale);
   }
 
   SampleResult run();
@@ -69,6 +71,7 @@ class SampleJob {
   int64_t batch_;
   std::unique_ptr<engine::EnergyModel> model_;
   report::Trajectory trajectory_;
+  std::optional<report::LiveView> live_;  // of rank 0
 };
 
 json SampleJob::parameters_of(const SampleOptions& options, const network::Model& model,
@@ -114,6 +117,7 @@ report::SampleSet SampleJob::draw_batch(std::span<const uint64_t> seeds, int64_t
   const auto observer = [&](const sample::StepReport& report) {
     trace.observe(report);
     if (options_.trajectory) trajectory_.observe(report, seeds);
+    if (live_) live_->observe(report, n);
     progress.update(
         before + report.step * n / std::max<int64_t>(1, report.steps),
         fmt::format("step {} of {}, energy {:.4g}", report.step, report.steps, mean(report.energy)));

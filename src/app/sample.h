@@ -24,7 +24,7 @@ struct SampleOptions {
   std::string out = "samples";
   int64_t columns = 0;  // of the grid; 0 = as many as rows
   int64_t scale = 2;    // size of a pixel in the pictures
-  bool each = false, trajectory = false, resume = false, force = false;
+  bool each = false, trajectory = false, live = false, resume = false, force = false;
   distributed::Communicator* world = &distributed::alone();  // share the seeds; rank 0 has the folder
 };
 

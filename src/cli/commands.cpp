@@ -1,10 +1,11 @@
 #include "cli/command.h"
 
 // Every command that ships, in the order of `mdsm --help`.
-#define MDSM_COMMANDS(each)                                                                                 \
-  each(train) each(sample) each(denoise) each(inpaint) each(restore) each(models) each(data) each(describe) \
-      each(energy) each(evaluate) each(modes) each(likelihood) each(outliers) each(score) each(neighbours)  \
-          each(classifier) each(reproduce) each(check) each(bench) each(import) each(export)
+#define MDSM_COMMANDS(each)                                                                                  \
+  each(train) each(sample) each(denoise) each(inpaint) each(restore) each(models) each(data) each(describe)  \
+      each(energy) each(landscape) each(evaluate) each(modes) each(likelihood) each(outliers) each(score)    \
+          each(neighbours) each(classifier) each(reproduce) each(serve) each(check) each(bench) each(import) \
+              each(export)
 
 namespace mdsm::cli {
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -173,6 +174,14 @@ std::string command_json(const std::vector<std::string>& arguments) {
   app::CapturedJson printed;
   command->run(options);
   return printed.text;
+}
+
+nlohmann::json describe_command(const std::string& name) {
+  return Prepared(find_command(name)).options.description();
+}
+
+void check_command(const std::vector<std::string>& arguments) {
+  Prepared(find_command(arguments.at(0))).options.parse(std::span(arguments).subspan(1));
 }
 
 int program(int argc, char** argv) {

@@ -33,6 +33,9 @@ class Sample : public Command {
     options.add("each", sample_.each, "also every sample as a PNG of its own, images/SEED.png");
     options.add("trajectory", sample_.trajectory,
                 "also the way of the first 8: trajectory.png (noisy row, denoised row) and animation.png");
+    options.add(
+        "live", sample_.live,
+        "also live-noisy.png and live-denoised.png, the images as they form, rewritten a few times a second");
     options.add("columns", sample_.columns, "columns of the grid; 0 = as many as rows").range(0, 1000);
     options.add("scale", sample_.scale, "size of a pixel in the pictures").range(1, 16);
     options.add("resume", sample_.resume, "go on with the samples that the folder lacks").command_line_only();

@@ -227,6 +227,20 @@ std::string Option::constraint_text() const {
   return "";
 }
 
+json Option::description() const {
+  const std::string type = std::visit(
+      Overload{[](bool*) { return "switch"; }, [](int64_t*) { return "integer"; },
+               [](double*) { return "number"; }, [](std::string*) { return "text"; },
+               [](std::vector<std::string>*) { return "list"; }, [](const EnumVariable&) { return "text"; }},
+      uses_.front().target);
+  json found = {{"name", name_}, {"group", group_}, {"type", type}, {"choices", choices_}};
+  found["low"] = std::isfinite(low_) ? json(low_) : json();
+  found["high"] = std::isfinite(high_) ? json(high_) : json();
+  for (const Use& use : uses_)
+    found["uses"].push_back({{"of", use.alternative}, {"help", use.help}, {"default", use.initial}});
+  return found;
+}
+
 OptionSet::OptionSet(std::string command, std::string summary)
     : command_(std::move(command)), summary_(std::move(summary)) {}
 OptionSet::~OptionSet() = default;
@@ -284,6 +298,13 @@ json OptionSet::chosen_json() const {
     if (std::ranges::find(option->uses_, chosen_, &Option::Use::alternative) == option->uses_.end())
       values.erase(option->name_);
   return values;
+}
+
+json OptionSet::description() const {
+  json all = json::array();
+  for (const auto& option : options_)
+    if (!option->positional_) all.push_back(option->description());
+  return all;
 }
 
 void OptionSet::accept_config() {

@@ -92,6 +92,7 @@ class Option {
   void check_number(double value) const;
   [[noreturn]] void reject(const std::string& value, const std::string& hint) const;
   std::string meta_text() const;
+  nlohmann::json description() const;
   std::string constraint_text() const;
   std::string display_name() const;
   // all: every alternative there is.
@@ -180,6 +181,9 @@ class OptionSet {
   std::string usage_line() const;
   // After declaring: an option, to add to it.
   Option& at(std::string_view name) { return find(name, "mdsm " + command_); }
+  // The table for programs: a list of {name, group, type, choices, low, high, uses: [{of, help, default}]};
+  // `of` is the alternative. Options given by place are left out.
+  nlohmann::json description() const;
 
  private:
   Option& find(std::string_view name, const std::string& where);

@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 import bad_files  # noqa: E402
 import formats  # noqa: E402
+import serve_tools  # noqa: E402
 import tiff_tools  # noqa: E402
 
 MDSM = os.path.abspath(sys.argv[1])
@@ -190,8 +191,31 @@ def peers():
         "dtype": "F32", "shape": [1, 1, 1, 2], "data_offsets": [0, 8]}}, bytes(8)))
 
 
+def request(first, *fields, body=""):
+    fields = ("Host: 127.0.0.1:8080", *fields, *([f"Content-Length: {len(body)}"] if body else []))
+    return "\r\n".join((first + " HTTP/1.1", *fields, "", body))
+
+
+def requests():
+    """mdsm serve: @CSRF@ stands for the token."""
+    changing = ("Content-Type: application/json", "X-CSRF-Token: @CSRF@")
+    new = {"kind": "denoise", "options": {"model": "photos", "n": 2}, "pictures": [serve_tools.text_of(serve_tools.png(3, 2))]}
+    put("requests", "get", request("GET /api/jobs"))
+    put("requests", "page", request("GET /", "Cookie: a=b; mdsm_token=x") + request("HEAD /main.js"))
+    put("requests", "lists", "".join(request("GET /api/" + name) for name in ("session", "kinds", "models", "runs", "detectors", "data")))
+    put("requests", "file", request("GET /api/jobs/000001/files/out/%2e%2e/grid.png", "Origin: http://localhost:8080"))
+    put("requests", "new-job", request("POST /api/jobs", *changing, body=json.dumps(new)))
+    put("requests", "job-and-events", request("POST /api/jobs", *changing, body=json.dumps({"kind": "sample", "options": {"n": 1}})) +
+        request("GET /api/jobs/000001/events"))
+    put("requests", "cancel", request("POST /api/jobs/000001/cancel", *changing, body="{}") + request("DELETE /api/jobs/000001", *changing))
+    put("requests", "chunked", request("POST /api/jobs", *changing, "Transfer-Encoding: chunked") + "2\r\n{}\r\n0\r\n\r\n")
+    put("requests", "foreign", request("GET /api/jobs", "Origin: http://evil.example", "Range: bytes=0-1,3-", "Expect: 100-continue"))
+    put("job", "usual.json", json.dumps({"id": "000001", "command": "sample", "lane": "native", "words": ["sample", "--n=1"], "options": {"n": 1},
+                                         "state": "running", "again": False, "created": 1.5, "started": 2, "ended": 0, "error": "", "progress": ""}))
+
+
 def main():
-    for target in ("arrays", "images", "texts", "peers"):
+    for target in ("arrays", "images", "texts", "peers", "requests"):
         globals()[target]()
     folder = tempfile.mkdtemp(prefix="mdsm_corpus_")
     try:

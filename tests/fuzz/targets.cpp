@@ -25,7 +25,9 @@
 #include "peers.h"
 #include "report/sample_store.h"
 #include "reproduce/recipe.h"
+#include "requests.h"
 #include "restore/kernel_file.h"
+#include "serve/job.h"
 #include "train/checkpoint.h"
 #include "train/run_folder.h"
 #include "train/stats.h"
@@ -157,6 +159,8 @@ const std::map<std::string, Target>& targets() {
       {"options_toml", [](Bytes bytes) { read_options(bytes, "input.toml"); }},
       {"options_json", [](Bytes bytes) { read_options(bytes, "input.json"); }},
       {"recipe", [](Bytes bytes) { reproduce::read_recipe(as_file(bytes, "recipe.json")); }},
+      {"requests", [](Bytes bytes) { serve_requests(as_text(bytes), folder()); }},
+      {"job", [](Bytes bytes) { serve::job_from_json(as_text(bytes), "input"); }},
       {"seeds", [](Bytes bytes) { parse_seeds(as_text(bytes), "--seeds"); }},
       {"betas", [](Bytes bytes) { eval::parse_betas(as_text(bytes), "input"); }},
       {"kernel",

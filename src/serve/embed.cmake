@@ -1,0 +1,17 @@
+# cmake -DOUT=FILE.cpp -DFILES=a;b -P embed.cmake: files as bytes of the program.
+set(table "")
+set(text "#include <span>\n\n#include \"serve/assets.h\"\n\nnamespace mdsm::serve {\nnamespace {\n")
+set(number 0)
+foreach(file IN LISTS FILES)
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} bytes HEX)
+  string(LENGTH "${bytes}" length)
+  math(EXPR length "${length} / 2")
+  string(REGEX REPLACE "(..)" "\\\\x\\1" bytes "${bytes}")
+  string(APPEND text "const char kFile${number}[] =\n\"${bytes}\";\n")
+  string(APPEND table "    {\"${name}\", {kFile${number}, ${length}}},\n")
+  math(EXPR number "${number} + 1")
+endforeach()
+string(APPEND text "const Asset kAssets[] = {\n${table}};\n}  // namespace\n\nstd::span<const Asset> embedded_assets();\n"
+                   "std::span<const Asset> embedded_assets() { return kAssets; }\n\n}  // namespace mdsm::serve\n")
+file(WRITE ${OUT} "${text}")

@@ -55,7 +55,7 @@ NUMBERS = {
 }
 BAD_NUMBERS = ["nan", "inf", "-2", "many", "1e+30", "0x10"]
 WORDS = {"sampler": "ising", "split": "both", "colour": "blue", "engine": "abacus", "task": "magic",
-         "method": "simpson", "device": "tpu"}
+         "integrator": "simpson", "device": "tpu"}
 
 # Which samplers know an option; given to another one it is refused.
 OWNED = {
@@ -71,7 +71,7 @@ OWNED = {
     "beta 0.5": "fast",
     "sigma-end 0.1": "fast",
     "hot 3": "fast multistep ode",
-    "method euler": "ode",
+    "integrator euler": "ode",
     "sigma-max 2": "fast multistep ode",
     "churn 2": "multistep",
     "sigma-min 0.1": "multistep ode",
@@ -159,9 +159,9 @@ def numbers():
                        f"{option}: '{re.escape(value)}'")
     for base in BASES:
         for option, word in WORDS.items():
-            known = (option not in ("task", "method", "sampler", "split", "colour") or
+            known = (option not in ("task", "integrator", "sampler", "split", "colour") or
                      option == "task" and base in ("superres", "deblur", "missing") or
-                     option == "method" and base == "sample ode" or
+                     option == "integrator" and base == "sample ode" or
                      option == "sampler" and base.startswith(("sample", "inpaint")) or
                      option in ("split", "colour") and base in ON_PICTURES)
             if known:

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "app/picture_windows.h"
+#include "app/restore_windows.h"
 #include "core/error.h"
-#include "image/window.h"
 #include "restore/denoise.h"
 #include "restore/kernel_file.h"
 
@@ -31,7 +30,8 @@ class Restoration {
         model_(options.pictures.use.load()),
         sampling_(options.sampling ? options.sampling(model_) : PictureSampling{}),
         engine_(options.pictures.use, model_),
-        work_("restore", options.pictures, model_, options.seed) {}
+        work_("restore", options.pictures, model_, options.seed),
+        windows_(work_, options, sampling_, model_.parameters.spec(), engine_) {}
   RestoreResult run(const std::atomic<bool>& stop);
 
  private:
@@ -42,11 +42,6 @@ class Restoration {
                        const std::atomic<bool>& stop);
   void keep(const sample::Samples& drawn, int64_t first, const json& how);
   bool windows(int64_t picture) const;
-  restore::WindowOptions window_options() const;
-  Tensor measured_window(const image::Picture& given, int64_t picture, const image::PixelBox& seen) const;
-  std::optional<Tensor> draw_window(int64_t picture, int64_t version, const image::Picture& given,
-                                    const image::PixelBox& seen, const sample::Observer& observer,
-                                    const std::atomic<bool>& stop);
   bool restore_large(int64_t picture, int64_t version, const json& how, const sample::Observer& observer,
                      const std::atomic<bool>& stop);
   bool work(int64_t first, int64_t count, const json& how, const sample::Observer& observer,
@@ -60,10 +55,6 @@ class Restoration {
   RestoreStart start() const;
   json parameters() const;
 
-  // How much larger than the picture its results are.
-  int64_t enlargement() const {
-    return options_.task == RestoreTask::superres && !options_.degrade ? options_.factor : 1;
-  }
   int64_t n() const { return options_.results; }
   int64_t columns() const { return 1 + n() + (options_.degrade ? 1 : 0); }
   image::Image& cell(int64_t picture, int64_t column) {
@@ -79,6 +70,7 @@ class Restoration {
   PictureSampling sampling_;
   PictureEngine engine_;
   PictureWork work_;
+  EnlargementWindows windows_;
   std::vector<data::Fitting> given_, fittings_;  // of the pictures, and of the results
   std::vector<image::Image> figure_;
   std::vector<RestoredPicture> restored_;
@@ -89,7 +81,7 @@ class Restoration {
 void Restoration::fit(int64_t i) {
   const network::Spec& spec = model_.parameters.spec();
   const data::Sizes sizes = options_.pictures.use.takes_any_size(spec) ? data::Sizes::any : data::Sizes::own;
-  const int64_t scale = enlargement();
+  const int64_t scale = options_.enlargement();
   const Shape large = spec.input(1), small{1, large.c, large.h / scale, large.w / scale};
   data::DataOptions options = work_.fit_options();
   const Shape s = work_.read(i).shape;
@@ -115,7 +107,7 @@ Tensor Restoration::measured(int64_t i, const restore::LinearMeasurement& measur
 
 image::Picture Restoration::put_back(int64_t picture, std::span<const float> result) const {
   const image::Picture given = work_.read(picture);
-  const int64_t scale = enlargement();
+  const int64_t scale = options_.enlargement();
   return fittings_[static_cast<size_t>(picture)].put_back(
       result, image::resize(given, given.shape.w * scale, given.shape.h * scale));
 }
@@ -164,67 +156,16 @@ bool Restoration::windows(int64_t i) const {
          in_windows(options_.pictures, model_.parameters.spec(), fittings_[static_cast<size_t>(i)]);
 }
 
-restore::WindowOptions Restoration::window_options() const {
-  return enlargement_windows(options_.pictures, model_.parameters.spec(), options_.factor);
-}
-
-// y of what a window of the result sees.
-Tensor Restoration::measured_window(const image::Picture& given, int64_t i,
-                                    const image::PixelBox& seen) const {
-  const int64_t scale = enlargement();
-  Tensor part = fitted_window(work_, i, model_.parameters.spec(), given,
-                              {seen.x / scale, seen.y / scale, seen.width / scale, seen.height / scale});
-  if (!options_.degrade) return part;
-  return restore::block_mean_measurement(options_.factor)->measure(part);
-}
-
-std::optional<Tensor> Restoration::draw_window(int64_t i, int64_t version, const image::Picture& given,
-                                               const image::PixelBox& seen, const sample::Observer& observer,
-                                               const std::atomic<bool>& stop) {
-  const Shape whole = shape(i), image{1, whole.c, seen.height, seen.width};
-  const auto measurement = restore::block_mean_measurement(options_.factor);
-  const uint64_t seed = seed_of(version);
-  const sample::WindowPlace place{whole.h, whole.w, seen.y, seen.x};
-  sample::Samples drawn =
-      sampling_.solve({.model = engine_.at(image, 1),
-                       .seeds = {&seed, 1},
-                       .observer = observer,
-                       .stop = &stop,
-                       .place = &place},
-                      *measurement, measurement->lift(measured_window(given, i, seen), image), start());
-  if (drawn.stopped) return std::nullopt;
-  return std::move(drawn.x);
-}
-
 bool Restoration::restore_large(int64_t i, int64_t version, const json& how, const sample::Observer& observer,
                                 const std::atomic<bool>& stop) {
-  const image::Picture given = work_.read(i);
-  const Shape& whole = shape(i);
-  const restore::WindowGrid grid =
-      restore::window_grid({0, 0, whole.w, whole.h}, whole.h, whole.w, window_options());
-  image::Picture out = image::blank(given, whole);
-  int64_t window = 0;
-  SquaredErrors before, after;
-  const bool finished = restore::solve_in_windows(
-      grid,
-      [&](const image::PixelBox& seen) {
-        return draw_window(i, version, given, seen, within(observer, window++, grid.count()), stop);
-      },
-      [&](const image::PixelBox& at, const Tensor& rows) {
-        image::paste(rows, at, out);
-        if (!options_.degrade) return;
-        const Tensor truth = fitted_window(work_, i, model_.parameters.spec(), given, at);
-        const auto measurement = restore::block_mean_measurement(options_.factor);
-        after.add(rows.values(), truth.values());
-        before.add(measurement->lift(measurement->measure(truth), truth.shape()).values(), truth.values());
-      });
-  if (!finished) return false;
-  if (i < shown()) cell(i, 1 + version) = figure_cell(out);
+  const auto found = windows_.enlarge(i, shape(i), seed_of(version), start(), observer, stop);
+  if (!found) return false;
+  if (i < shown()) cell(i, 1 + version) = figure_cell(found->picture);
   if (options_.degrade) {
-    restored_[static_cast<size_t>(i)].psnr_before = before.psnr(whole.count());
-    restored_[static_cast<size_t>(i)].psnr_after.push_back(after.psnr(whole.count()));
+    restored_[static_cast<size_t>(i)].psnr_before = found->psnr_before;
+    restored_[static_cast<size_t>(i)].psnr_after.push_back(found->psnr_after);
   }
-  write(i, version, out, how);
+  write(i, version, found->picture, how);
   return true;
 }
 
@@ -309,7 +250,7 @@ RestoreResult Restoration::run(const std::atomic<bool>& stop) {
                        [&](int64_t k) { return windows(k / n()); }};
   // Says early what is wrong with it.
   if (windows(0))
-    window_options();
+    windows_.layout();
   else
     engine_.at(shape(0), batch_of(shape(0), plan.batch));
   work_.prepare_output(n());
@@ -331,28 +272,6 @@ RestoreResult Restoration::run(const std::atomic<bool>& stop) {
 
 RestoreResult run_restore(const RestoreOptions& options, const std::atomic<bool>& stop) {
   return Restoration(options).run(stop);
-}
-
-json to_json(const RestoreResult& result) {
-  json pictures = json::array();
-  for (const RestoredPicture& one : result.pictures) {
-    pictures.push_back(
-        {{"name", one.picture.name}, {"from", one.picture.from}, {"fitted", one.picture.fitted}});
-    if (one.psnr_before)
-      pictures.back().update({{"psnr_before", *one.psnr_before}, {"psnr_after", one.psnr_after}});
-  }
-  return {{"parameters", result.parameters}, {"pictures", pictures}};
-}
-
-void print(const RestoreResult& result) {
-  for (size_t i = 0; i < std::min(result.pictures.size(), kMaxListed); ++i) {
-    const RestoredPicture& one = result.pictures[i];
-    fmt::print("{:<40}", one.picture.name);
-    if (one.psnr_before) fmt::print(" PSNR {:.2f} ->", *one.psnr_before);
-    for (const double value : one.psnr_after) fmt::print(" {:.2f}", value);
-    fmt::print(" {}\n", one.picture.fitted);
-  }
-  fmt::print("written to {}\n", result.out);
 }
 
 }  // namespace mdsm::app

@@ -25,6 +25,9 @@ struct RestoreOptions {
   RestoreStart start = RestoreStart::automatic;
   int64_t results = 1;  // for each picture
   int64_t seed = 0;     // of the first result
+
+  // How much larger than the picture its results are.
+  int64_t enlargement() const { return task == RestoreTask::superres && !degrade ? factor : 1; }
 };
 
 struct RestoredPicture {

@@ -46,6 +46,28 @@ TEST(Detector, HoldsItsRateAndFindsOtherImages) {
   EXPECT_GT(share_of_outliers(detector, noise(200, 0.1, 4)), 0.95);
 }
 
+// Means of 2x2 pixels, made as strong as the good images are: nothing but fine detail is missing.
+TEST(Detector, FindsThatDetailIsMissing) {
+  const eval::Detector detector = fitted();
+  const Tensor sharp = noise(200, 0.4, 6);
+  Tensor smooth(sharp.shape());
+  for (int64_t i = 0; i < smooth.shape().count(); ++i) {
+    const int64_t y = i / kSide % kSide, x = i % kSide, corner = i - y % 2 * kSide - x % 2;
+    const float sum = sharp.data()[corner] + sharp.data()[corner + 1] + sharp.data()[corner + kSide] +
+                      sharp.data()[corner + kSide + 1];
+    smooth.data()[i] = sum / 4;
+  }
+  Bowl engine;
+  const auto detail = [&](Tensor images) {
+    double sum = 0;
+    for (const eval::ImageScore& one : detector.score(engine, ListDataset(std::move(images))))
+      sum += one.parts[static_cast<size_t>(eval::DetectorPart::detail)] / 200;
+    return sum;
+  };
+  EXPECT_LT(std::abs(detail(noise(200, 0.2, 7))), 0.3);
+  EXPECT_GT(detail(std::move(smooth)), 2);
+}
+
 TEST(Detector, PValuesCountTheCalibration) {
   const eval::Detector detector = fitted();
   const auto& all = detector.state().calibration;

@@ -83,7 +83,7 @@ ssize_t Connection::read(char* to, size_t size) {
   return static_cast<ssize_t>(count_of);
 }
 
-bool Connection::is_writable() const {
+bool Connection::can_write() const {
   pollfd one{socket_, POLLOUT | POLLRDHUP, 0};
   return !stop_ && poll(&one, 1, 0) >= 0 && !(one.revents & (POLLERR | POLLHUP | POLLRDHUP));
 }
@@ -105,10 +105,6 @@ bool Connection::send_all(std::string_view text) {
   }
   return true;
 }
-
-// Nobody is told apart by address.
-void Connection::get_remote_ip_and_port(std::string& ip, int& port) const { ip.clear(), port = 0; }
-void Connection::get_local_ip_and_port(std::string& ip, int& port) const { ip.clear(), port = 0; }
 
 void Connection::let_go() {
   constexpr std::chrono::milliseconds kMoment{2'000};

@@ -3,13 +3,13 @@
 // length of a line, the time for a whole request, chunked bodies) is limited here.
 #pragma once
 
-#include <httplib.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <string>
 #include <string_view>
+
+#include "serve/any_stream.h"
 
 namespace mdsm::serve {
 
@@ -18,7 +18,7 @@ struct Allowance {
   std::chrono::milliseconds head_time{10'000}, body_time{60'000}, write_time{10'000}, idle_time{5'000};
 };
 
-class Connection : public httplib::Stream {
+class Connection : public AnyStream {
  public:
   Connection(socket_t socket, const Allowance& allowance, const std::atomic<bool>& stop);
 
@@ -29,16 +29,13 @@ class Connection : public httplib::Stream {
   // Reads for a moment what a client still sends, so that it gets to see the answer before the end.
   void let_go();
 
-  bool is_readable() const override { return true; }
-  bool is_writable() const override;
   ssize_t read(char* to, size_t size) override;
   ssize_t write(const char* from, size_t size) override;
-  void get_remote_ip_and_port(std::string& ip, int& port) const override;
-  void get_local_ip_and_port(std::string& ip, int& port) const override;
   socket_t socket() const override { return socket_; }
 
  private:
   using Clock = std::chrono::steady_clock;
+  bool can_write() const override;
   bool wait(short events, Clock::time_point until) const;
   bool fill();
   bool send_all(std::string_view text);

@@ -20,6 +20,13 @@ ROWS = [
     ("stray argument", "describe res12", 2, "unexpected argument 'res12'"),
     ("switch with a wrong value", TRAIN + " --dry-run=maybe", 2, "--dry-run: 'maybe'.*true or false"),
     ("data missing", "train --net res6", 2, "--data|data is missing"),
+    # the server, and the energy between pictures
+    ("a server for others without a token", "serve --address 0.0.0.0", 2, "--address 0.0.0.0 lets other machines in.*--token"),
+    ("a token that is easily guessed", "serve --token secret", 2, "--token is too short"),
+    ("a port that is none", "serve --port 70000", 2, "--port: '70000'"),
+    ("a root that is not there", "serve --port 0 --root {out}/nowhere", 2, "--root .*nowhere: No such file"),
+    ("one picture has no line", "landscape {good}/pngs/0.png --model " + MODEL, 2, "1 pictures given.*two or three"),
+    ("a line from a picture to itself", "landscape {good}/pngs/0.png {good}/pngs/0.png --model " + MODEL, 2, "are the same"),
     # the network
     ("width 0", "describe --width 0", 2, "width.*0"),
     ("width 5", "describe --width 5", 2, "width.*5.*multiple of 4"),

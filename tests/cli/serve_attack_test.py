@@ -69,7 +69,9 @@ class Attack(unittest.TestCase):
     def test_models_and_data_that_lead_out(self):
         os.makedirs(os.path.join(self.server.root, "models"), exist_ok=True)
         os.symlink("/etc", os.path.join(self.server.root, "models", "etc"))
-        for name in ["../models/x", "models/../../x", "models/etc/passwd", "runs/../x", "/etc/passwd", "models/x.pt", "", "."]:
+        with open(os.path.join(self.server.root, "outside.safetensors"), "wb"):  # of the folder of models
+            os.symlink("../outside.safetensors", os.path.join(self.server.root, "models", "linked.safetensors"))
+        for name in ["models/linked.safetensors", "../models/x", "models/../../x", "models/etc/passwd", "runs/../x", "/etc/passwd", "models/x.pt", "", "."]:
             for kind, key in (("sample", "model"), ("train", "data"), ("train", "init"), ("train", "resume"), ("score", "detector")):
                 status, answer = self.server.change("POST", "/api/jobs", {"kind": kind, "options": {key: name}})
                 self.assertEqual(status, 422, (kind, key, name, answer))

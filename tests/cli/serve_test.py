@@ -204,6 +204,13 @@ class Life(unittest.TestCase):
             found = server.wait(first)
             self.assertEqual((found["state"], found["error"]), ("failed", "stopped: it took more than 1 seconds"))
 
+    def test_limit_of_memory(self):
+        with Server("--job-memory", "20") as server:
+            found = server.wait(server.job("sample", seeds="0-63", **FASHION))
+            self.assertEqual(found["state"], "failed")
+            self.assertRegex(found["error"], "memory|signal")
+            self.assertEqual(server.ask("GET", "/api/jobs")[0], 200)
+
     def test_one_server_for_a_root(self):
         with Server() as server:
             other = Server(root=server.root)

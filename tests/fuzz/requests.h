@@ -9,11 +9,9 @@
 
 namespace mdsm::fuzz {
 
-class FedStream : public httplib::Stream {
+class FedStream : public serve::AnyStream {
  public:
   explicit FedStream(std::string text) : text_(std::move(text)) {}
-  bool is_readable() const override { return true; }
-  bool is_writable() const override { return true; }
   ssize_t read(char* to, size_t size) override {
     const size_t count = std::min(size, text_.size() - at_);
     std::memcpy(to, text_.data() + at_, count);
@@ -21,8 +19,6 @@ class FedStream : public httplib::Stream {
     return static_cast<ssize_t>(count);
   }
   ssize_t write(const char*, size_t size) override { return static_cast<ssize_t>(size); }
-  void get_remote_ip_and_port(std::string& ip, int& port) const override { ip.clear(), port = 0; }
-  void get_local_ip_and_port(std::string& ip, int& port) const override { ip.clear(), port = 0; }
   socket_t socket() const override { return 0; }
   bool at_end() const { return at_ == text_.size(); }
 

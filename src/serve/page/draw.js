@@ -53,11 +53,13 @@ export async function draw(page) {
     const [above, below] = live.querySelectorAll("img");
     if (above) { above.src = `data:image/png;base64,${noisy}`; below.src = `data:image/png;base64,${denoised}`; return; }
     const shown = (data, text) => make("figure", {}, make("img", {src: `data:image/png;base64,${data}`, alt: text}), make("figcaption", {}, text));
+    live.classList.add("pair");
     live.replaceChildren(shown(noisy, "Where the sampler is"), shown(denoised, "What the model takes it for"));
   }
 
   function showResult(job) {
     const found = job.result;
+    live.classList.remove("pair");
     live.replaceChildren(make("figure", {}, make("img", {id: "drawn", src: api.file(job.id, "out/grid.png"), alt: `${found.n} images, seeds ${found.seeds}`}),
       make("figcaption", {}, `Seeds ${found.seeds}, ${found.gradient_evaluations_per_sample.toFixed(1)} gradient evaluations an image, mean energy ${found.energy.toPrecision(6)}, ${found.seconds.toFixed(1)} s`)));
   }

@@ -1,6 +1,7 @@
 #include "serve/job_process.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "core/error.h"
 #include "core/resources.h"
@@ -30,12 +32,25 @@ class Descriptor {
   const int number;
 };
 
+// The process that a killed server had started for this job may still be saving. It holds the lock of its
+// output, which this one takes over.
+void wait_for_earlier(int output) {
+  constexpr int kLooks = 1200;
+  constexpr std::chrono::milliseconds kLook{50};
+  int look = 0;
+  while (flock(output, LOCK_EX | LOCK_NB) != 0 && look++ < kLooks) std::this_thread::sleep_for(kLook);
+  if (look > kLooks) fail("end it, then try again", "an earlier process of this job does not end");
+  if (ftruncate(output, 0) != 0)
+    fail("check the disk", "output.json cannot be emptied: {}", std::strerror(errno));
+}
+
 }  // namespace
 
 JobProcess::JobProcess(const std::vector<std::string>& words, const fs::path& folder, size_t memory) {
   constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC;
-  const Descriptor input("/dev/null", O_RDONLY), output(folder / "output.json", kNew),
+  const Descriptor input("/dev/null", O_RDONLY), output(folder / "output.json", O_WRONLY | O_CREAT),
       errors(folder / "errors.txt", kNew);
+  wait_for_earlier(output.number);
   ProcessStart start{.name = "the job", .command = {program_path().string()}};
   start.command.insert(start.command.end(), words.begin(), words.end());
   start.input = input.number, start.output = output.number, start.errors = errors.number;

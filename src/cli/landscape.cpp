@@ -2,6 +2,7 @@
 #include "app/landscape.h"
 
 #include "cli/command.h"
+#include "cli/show.h"
 #include "core/stop_flag.h"
 
 namespace mdsm::cli {
@@ -32,7 +33,6 @@ class Landscape : public Command {
     options.group("Output");
     options.add("out", job_.out, "a JSON file with all energies and ways").meta("FILE");
     options.add("force", job_.force, "replace it where it exists").command_line_only();
-    options.add("json", json_, "print JSON for machines").command_line_only();
     options.example("mdsm landscape shoe.png shirt.png --model fashion-mnist");
     options.example("mdsm landscape a.png b.png c.png --model fashion-mnist --grid 51 --out landscape.json");
   }
@@ -40,13 +40,12 @@ class Landscape : public Command {
   int run(OptionSet&) override {
     const StopFlag stop;
     const app::Landscape found = app::run_landscape(job_, stop.flag());
-    json_ ? app::print_json(to_json(found)) : print(found);
+    show(found, as_json);
     return 0;
   }
 
  private:
   app::LandscapeOptions job_;
-  bool json_ = false;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // mdsm serve: a page in the browser, and the same as a REST interface.
+#include "app/model_use.h"
 #include "cli/command.h"
 #include "cli/program.h"
 #include "core/stop_flag.h"
@@ -40,8 +41,11 @@ class Serve : public Command {
 
   int run(OptionSet&) override {
     const StopFlag stop;
-    serve::run_server(serve_, {describe_command, check_command}, stop.flag(), [](const std::string& url) {
-      fmt::print("mdsm serves {}\nCtrl-C ends it; jobs at work go on at the next start.\n", url);
+    serve::run_server(serve_, {describe_command, check_command}, stop.flag(), [this](const std::string& url) {
+      if (as_json)
+        app::print_json({{"url", url}});
+      else
+        fmt::print("mdsm serves {}\nCtrl-C ends it; jobs at work go on at the next start.\n", url);
       std::fflush(stdout);
     });
     return 0;

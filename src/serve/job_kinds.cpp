@@ -202,7 +202,7 @@ Job make_job(const json& request, const fs::path& folder, const ServeOptions& op
   for (const std::string& word : kind.own_words) job.words.push_back(filled(word, folder));
   const bool trains = kind.command == "train";
   if (trains && !job.options.contains("resume"))
-    for (const char* word : {"--outdir=runs", "--desc=job{id}"}) job.words.push_back(filled(word, folder));
+    for (const char* word : {"--out=runs", "--desc=job{id}"}) job.words.push_back(filled(word, folder));
   commands.check(job.words);
   job.lane = trains ? "train" : "native";
   if (!trains && job.options.contains("engine")) job.lane = text_of("engine", job.options.at("engine"));

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "network/spec.h"
 
 namespace mdsm::train {
@@ -57,7 +58,9 @@ const Quick& quick_of(Preset preset, const std::string& data) {
   return found == std::end(kQuick) ? kQuick[std::size(kQuick) - 1] : *found;
 }
 
-int64_t number(const nlohmann::json& options, const char* name) { return options.at(name).get<int64_t>(); }
+int64_t number(const nlohmann::json& options, const char* name) {
+  return json_value<int64_t>(options.at(name));
+}
 
 // Whether the user asked for what only the paper's networks have.
 bool wants_paper_network(const OptionSet& set) {

@@ -85,7 +85,7 @@ TEST(Outliers, LevelsFromText) {
   EXPECT_EQ(eval::parse_levels("0,0.05,2"), (std::vector<double>{0, 0.05, 2}));
   EXPECT_EQ(eval::parse_levels("1000"), (std::vector<double>{1000}));
   for (const char* wrong : {"", "0.1,", ",0.1", "0.1 ,0.2", "0.1;0.2", "-1", "1001", "nan"})
-    EXPECT_ERROR(eval::parse_levels(wrong), "--levels: '");
+    EXPECT_ERROR(eval::parse_levels(wrong), "--noise-levels: '");
 }
 
 TEST(Outliers, RefusesNonsense) {

@@ -84,7 +84,7 @@ class Interface(unittest.TestCase):
         self.assertIn("picture-1-1.png", found["files"])
 
     def test_judge(self):
-        self.server.done("fit", out="good", data="fashion-mnist", split="test", limit=150, rate=0.05, **FASHION)
+        self.server.done("fit", out="good", data="fashion-mnist", split="test", subset=150, rate=0.05, **FASHION)
         self.assertEqual(self.server.get("/api/detectors"), ["good"])
         reference = self.server.get("/api/detectors/good")
         self.check(reference, "/api/detectors/{name}")

@@ -50,9 +50,9 @@ function scorePanel(detector) {
 
 function fitPanel(models, data, detector) {
   const name = make("input", {type: "text", value: "good", pattern: "[A-Za-z0-9_.\\-]+"}), model = select(models, "fashion-mnist");
-  const source = select(data, "fashion-mnist"), limit = slider("images", {low: 100, high: 5000, step: 100, value: 1000});
-  return panel("A new detector", [field("name", name), field("model", model), field("good images", source), limit.node], "Fit",
-    async () => ({kind: "fit", options: {out: name.value, model: model.value, data: source.value, split: "test", limit: limit.number.value}}),
+  const source = select(data, "fashion-mnist"), subset = slider("images", {low: 100, high: 5000, step: 100, value: 1000});
+  return panel("A new detector", [field("name", name), field("model", model), field("good images", source), subset.node], "Fit",
+    async () => ({kind: "fit", options: {out: name.value, model: model.value, data: source.value, split: "test", subset: subset.number.value}}),
     async job => {
       if (![...detector.options].some(one => one.value === name.value)) detector.append(make("option", {value: name.value}, name.value));
       detector.value = name.value;

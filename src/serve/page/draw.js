@@ -64,11 +64,11 @@ export async function draw(page) {
       make("figcaption", {}, `Seeds ${found.seeds}, ${found.gradient_evaluations_per_sample.toFixed(1)} gradient evaluations an image, mean energy ${found.energy.toPrecision(6)}, ${found.seconds.toFixed(1)} s`)));
   }
 
+  await refresh();  // nothing can be asked for before its options are there
   page.append(make("div", {class: "columns"},
     make("section", {class: "panel", "aria-label": "What to draw"}, make("h2", {}, "Draw"),
       make("form", {onsubmit: begin}, field("model", model), field("sampler", sampler), n.node, field("first seed", seed),
         make("details", {}, make("summary", {}, "Options of the sampler"), advanced), button)),
     make("section", {class: "panel", "aria-label": "Images"}, make("h2", {}, "Images"), bar.node, live, result)));
-  await refresh();
   return () => watched?.close();
 }

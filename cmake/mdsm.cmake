@@ -36,6 +36,12 @@ if(MDSM_PCH)
   endif()
 endif()
 
+# Sources of a folder are compiled ten at a time, so that what the headers' templates become is compiled once for ten.
+# Names in unnamed namespaces must therefore differ within a folder of src. Kernels, which have options of their own, stay
+# alone (cmake leaves them out). -DMDSM_UNITY=OFF compiles each by itself.
+set(CMAKE_UNITY_BUILD ${MDSM_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
+
 # mdsm_library(core DEPS fmt::fmt ...) makes the static library mdsm_core from every .cpp of the current folder.
 function(mdsm_library name)
   cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS" ${ARGN})

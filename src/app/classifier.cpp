@@ -17,13 +17,13 @@ namespace {
 
 using nlohmann::json;
 
-struct Images {
+struct LabelledImages {
   std::shared_ptr<const data::Dataset> training, test;  // training: none where a classifier is only measured
   AccuracyOf of = AccuracyOf::all;                      // what the test images are
 };
 
 // The test part is what the accuracy is of, where there is one and it is not trained on.
-Images open_training(const ClassifierOptions& options) {
+LabelledImages open_training(const ClassifierOptions& options) {
   const std::shared_ptr<const data::Dataset> all = data::open_dataset(options.data);
   if (all->part() == data::Split::train) {
     data::DataOptions test = options.data;
@@ -36,7 +36,7 @@ Images open_training(const ClassifierOptions& options) {
   return {parts.rest, parts.held_out, AccuracyOf::held_out};
 }
 
-Images open_measured(const ClassifierOptions& options) {
+LabelledImages open_measured(const ClassifierOptions& options) {
   const std::shared_ptr<const data::Dataset> images = data::open_dataset(options.data);
   const std::optional<data::Split> part = images->part();
   return {nullptr, images,
@@ -92,7 +92,7 @@ ClassifierResult measure(const ClassifierOptions& given, const std::atomic<bool>
   classify::Classifier classifier;
   if (!options.measured.empty()) classifier = classify::load_classifier(classifier_path(options.measured));
   // Everything is opened before the training.
-  const Images images = options.measured.empty() ? open_training(options) : open_measured(options);
+  const LabelledImages images = options.measured.empty() ? open_training(options) : open_measured(options);
   if (images.training) classifier = train(options, *images.training, stop);
   const classify::Accuracy found =
       classify::accuracy(classifier, *images.test, [&](int64_t) { check_stopped(stop, options); });

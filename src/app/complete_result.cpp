@@ -4,6 +4,7 @@
 
 #include "app/complete.h"
 
+#include "core/json.h"
 namespace mdsm::app {
 
 using nlohmann::json;
@@ -12,7 +13,7 @@ json to_json(const CompleteResult& result) {
   json pictures = json::array();
   for (const CompletedPicture& one : result.pictures) {
     json ratios = json::array();
-    for (const double ratio : one.psnr) ratios.push_back(std::isfinite(ratio) ? json(ratio) : json());
+    for (const double ratio : one.psnr) ratios.push_back(number_or_null(ratio));
     pictures.push_back({{"name", one.picture.name},
                         {"from", one.picture.from},
                         {"fitted", one.picture.fitted},

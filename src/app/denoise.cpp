@@ -23,9 +23,9 @@ Tensor copy_of(ConstTensorView x) {
   return out;
 }
 
-using Images = std::vector<Tensor>;  // one each
+using Pictures = std::vector<Tensor>;  // one each
 
-std::vector<double> psnr(const Images& images, const Images& truth) {
+std::vector<double> psnr(const Pictures& images, const Pictures& truth) {
   std::vector<double> out;
   for (size_t i = 0; i < images.size(); ++i) out.push_back(restore::psnr(images[i], truth[i])[0]);
   return out;
@@ -33,7 +33,7 @@ std::vector<double> psnr(const Images& images, const Images& truth) {
 
 using Row = std::vector<image::Image>;  // of the figure
 
-Row figure_row(const Images& images) {
+Row figure_row(const Pictures& images) {
   Row row;
   for (size_t i = 0; i < std::min<size_t>(images.size(), kMaxInFigure); ++i)
     row.push_back(figure_cell(images[i]));
@@ -70,7 +70,7 @@ class Denoising {
   PictureWork work_;
   std::vector<data::Fitting> fittings_;
   Row given_row_, result_row_;
-  Images clean_, noisy_, results_;  // where they are compared; otherwise no more than a batch is kept
+  Pictures clean_, noisy_, results_;  // where they are compared; otherwise no more than a batch is kept
   std::vector<double> noise_levels_;
 };
 
@@ -149,7 +149,7 @@ void Denoising::take(int64_t first, int64_t count, const std::string& found, con
 
 // The filters see what the network saw, values outside [0,1] included, and all results are clamped alike.
 FilterComparison Denoising::compared() const {
-  Images clamped;
+  Pictures clamped;
   for (const Tensor& one : noisy_) clamp(clamped.emplace_back(copy_of(one)));
   return {psnr(noisy_, clean_), psnr(clamped, clean_), psnr(results_, clean_),
           restore::best_median(noisy_, clean_), restore::best_gaussian(noisy_, clean_)};

@@ -1,16 +1,14 @@
 // The result of denoising pictures for people and for machines.
 #include <algorithm>
-#include <cmath>
 
 #include "app/denoise.h"
+#include "core/json.h"
 #include "core/mean.h"
 
 namespace mdsm::app {
 namespace {
 
 using nlohmann::json;
-
-json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
 
 void print_ratios(double noisy, double median, double gaussian, double denoised) {
   fmt::print("  {:>10.2f}  {:>6.2f}  {:>8.2f}  {:>8.2f}", noisy, median, gaussian, denoised);

@@ -21,15 +21,15 @@ using nlohmann::json;
 
 fs::path state_file(const LikelihoodOptions& options) { return fs::path(options.out) / "state.safetensors"; }
 
-struct Images {
+struct BoundImages {
   std::shared_ptr<const data::Dataset> images, samples;  // with their noise; either may be missing
 
   const std::shared_ptr<const data::Dataset>& starts() const { return samples ? samples : images; }
   const data::Dataset& reference() const { return images ? *images : *samples; }
 };
 
-Images open(const LikelihoodOptions& options, const network::Model& model) {
-  Images found;
+BoundImages open(const LikelihoodOptions& options, const network::Model& model) {
+  BoundImages found;
   if (!options.data.source.empty())
     found.images = std::make_shared<eval::NoisyDataset>(open_images(model, options.data), options.noise);
   if (!options.samples.empty())
@@ -91,7 +91,7 @@ void check_folder(const LikelihoodOptions& options) {
 
 // What the processes that share the work must have in common: all that the result depends on, but paths of
 // their own disks, whose contents count.
-void check_ranks(const LikelihoodOptions& options, const json& parameters, const Images& images) {
+void check_ranks(const LikelihoodOptions& options, const json& parameters, const BoundImages& images) {
   if (options.world->alone()) return;
   json same = {{"number of chains at a time", options.plan.batch}, {"choice of --resume", options.resume}};
   for (const auto& [key, value] : parameters.items()) same[key] = value;
@@ -155,7 +155,7 @@ LikelihoodResult run_likelihood(const LikelihoodOptions& given, const std::atomi
   const network::Model model = options.use.load();
   const network::Spec& spec = model.parameters.spec();
   if (options.samples_noise < 0) options.samples_noise = spec.sigma0;
-  const Images images = open(options, model);
+  const BoundImages images = open(options, model);
   const Shape image = image_shape(model, images.reference());
   const eval::ReverseStarts starts(images.starts(), plan.seed);
   const auto engine =

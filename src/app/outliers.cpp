@@ -40,7 +40,7 @@ eval::OutlierFeatures features(engine::EnergyModel& model, const data::Dataset& 
 }
 
 // The sets of images, opened before the work.
-struct Images {
+struct InsideAndOutside {
   std::unique_ptr<data::Dataset> inside;
   std::unique_ptr<data::Dataset> training;  // to fit the density models to, where asked for
   std::vector<std::unique_ptr<data::Dataset>> outside;
@@ -60,8 +60,8 @@ std::unique_ptr<data::Dataset> open_training(const OutliersOptions& options, con
   return images;
 }
 
-Images open_all(const OutliersOptions& options, const network::Model& model) {
-  Images images{open(options, options.inside, model), open_training(options, model), {}, 0};
+InsideAndOutside open_all(const OutliersOptions& options, const network::Model& model) {
+  InsideAndOutside images{open(options, options.inside, model), open_training(options, model), {}, 0};
   for (const std::string& source : options.outside) {
     images.outside.push_back(open(options, source, model));
     eval::check_fits(images.inside->image_shape(), *images.outside.back());
@@ -84,7 +84,7 @@ struct Scored {
 };
 
 // The density models are fitted to some of the ordinary images, chosen at random; the others are compared.
-Scored score(engine::EnergyModel& model, const Images& images, const OutliersOptions& options) {
+Scored score(engine::EnergyModel& model, const InsideAndOutside& images, const OutliersOptions& options) {
   const auto order = permutation({static_cast<uint64_t>(options.seed), Purpose::shuffle},
                                  static_cast<uint32_t>(images.inside->size()));
   const std::span<const uint32_t> rows(order);
@@ -137,7 +137,7 @@ OutliersResult run_outliers(const OutliersOptions& given) {
   const OutliersOptions& options = result.options;
   const network::Model model = options.use.load();
   const network::Spec& spec = model.parameters.spec();
-  const Images images = open_all(options, model);
+  const InsideAndOutside images = open_all(options, model);
   check_outputs(options.out, files(options), options.force);
   const auto engine = options.use.make(model, options.use.batch, image_shape(model, *images.inside));
   const Scored scored = score(*engine, images, options);

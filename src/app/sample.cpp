@@ -6,6 +6,7 @@
 
 #include "app/world.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/mean.h"
 #include "core/progress.h"
 #include "core/seeds.h"
@@ -23,8 +24,6 @@ using nlohmann::json;
 constexpr size_t kTrajectories = 8;    // samples whose way is shown
 constexpr int64_t kStripColumns = 12;  // steps of it
 constexpr int64_t kMaxOnGrid = 1024;   // samples on grid.png
-
-json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
 
 std::vector<uint64_t> first_of(const std::vector<uint64_t>& seeds, size_t count) {
   return {seeds.begin(), seeds.begin() + static_cast<int64_t>(std::min(seeds.size(), count))};

@@ -75,16 +75,16 @@ void check_memory(std::optional<size_t> need, int64_t micro_batch) {
 }
 
 // The images that a run sees: the caller's, which are not owned, or those of the source.
-using Images = std::shared_ptr<const data::Dataset>;
-Images not_owned(const data::Dataset* images) {
+using TrainingImages = std::shared_ptr<const data::Dataset>;
+TrainingImages not_owned(const data::Dataset* images) {
   return {images, [](const data::Dataset*) {}};
 }
 
-Images training_data(const TrainingOptions& options) {
+TrainingImages training_data(const TrainingOptions& options) {
   return options.own_data ? not_owned(options.own_data) : data::open_dataset(options.data);
 }
 
-Images preview_data(const TrainingOptions& options, const Images& training) {
+TrainingImages preview_data(const TrainingOptions& options, const TrainingImages& training) {
   if (options.own_test) return not_owned(options.own_test);
   if (options.own_data || options.train.preview_every == 0) return training;
   data::DataOptions test = options.data;
@@ -186,7 +186,7 @@ train::RunFolder open_folder(const TrainingOptions& options) {
 
 TrainingPlan plan_training(const TrainingOptions& options, const train::Objective& objective) {
   use_threads(options.threads);
-  const Images data = training_data(options);
+  const TrainingImages data = training_data(options);
   const network::Spec spec = train::make_spec(options.train, data->image_shape());
   if (options.start) starting_weights(options, spec);  // for what it refuses
   return {options.recorded, data->description(), spec, network::parameter_count(spec),
@@ -225,7 +225,7 @@ TrainingResult run_training(const TrainingOptions& options, train::Objective& ob
   use_threads(options.threads);
   train::run_name(options.data.source, to_string(options.train.network), options.train.width,
                   options.desc);  // for what it refuses
-  const Images data = training_data(options);
+  const TrainingImages data = training_data(options);
   const network::Spec spec = train::make_spec(options.train, data->image_shape());
   const std::optional<size_t> need = memory_need(options, objective, spec);
   check_memory(need, options.train.micro());
@@ -235,7 +235,7 @@ TrainingResult run_training(const TrainingOptions& options, train::Objective& ob
   engine::EngineOptions place = options.engine;
   place.device = own_device(*options.world, place.device);
   const auto engine = engine::make_engine(place, weights);
-  const Images shown = preview_data(options, data);
+  const TrainingImages shown = preview_data(options, data);
   const train::NoiseOptions usual = train::preset_noise(options.train.preset, options.data.source);
   train::Preview preview(*shown, spec, objective.preview_noise(usual), seed, place);
   const std::string data_hash = check_ranks(options, *data, weights);

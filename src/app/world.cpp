@@ -15,17 +15,17 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of(const json& value) { return value.is_null() ? "none" : json_text(value); }
+std::string text_or_none(const json& value) { return value.is_null() ? "none" : json_text(value); }
 
 // What a rank has other than rank 0; empty where nothing is.
 std::string difference(const json& first, const json& own, int rank) {
   for (const auto& [key, value] : first.items())
     if (own.value(key, json()) != value)
       return fmt::format("rank {} has another {}: {}, rank 0 has {}", rank, key,
-                         text_of(own.value(key, json())), text_of(value));
+                         text_or_none(own.value(key, json())), text_or_none(value));
   for (const auto& [key, value] : own.items())
     if (!first.contains(key))
-      return fmt::format("rank {} has {} {}, rank 0 has none", rank, key, text_of(value));
+      return fmt::format("rank {} has {} {}, rank 0 has none", rank, key, text_or_none(value));
   return "";
 }
 

@@ -16,7 +16,7 @@
 namespace mdsm::classify {
 namespace {
 
-constexpr int64_t kWave = 32;  // groups whose gradients are in memory together
+constexpr int64_t kGradientWave = 32;  // groups whose gradients are in memory together
 
 std::vector<int> labels_of(const data::Dataset& data) {
   std::vector<int> labels;
@@ -98,7 +98,7 @@ class Trainer {
     v_.assign(weights_.size(), 0);
     batch_ = std::min(options.batch, data.size());
     groups_ = (batch_ + kGroup - 1) / kGroup;
-    gradients_.resize(static_cast<size_t>(std::min(groups_, kWave)));
+    gradients_.resize(static_cast<size_t>(std::min(groups_, kGradientWave)));
     for (auto& gradient : gradients_) gradient.resize(weights_.size());
     sum_.resize(weights_.size());
     losses_.resize(static_cast<size_t>(groups_));
@@ -112,8 +112,8 @@ class Trainer {
   std::pair<double, int64_t> step(int64_t epoch, int64_t in_epoch, std::span<const uint32_t> order) {
     const auto chosen = order.subspan(static_cast<size_t>(in_epoch * batch_), static_cast<size_t>(batch_));
     std::ranges::fill(sum_, 0.0f);
-    for (int64_t first = 0; first < groups_; first += kWave) {
-      const int64_t count = std::min(kWave, groups_ - first);
+    for (int64_t first = 0; first < groups_; first += kGradientWave) {
+      const int64_t count = std::min(kGradientWave, groups_ - first);
       parallel_for(count, 1, [&](int64_t begin, int64_t end) {
         auto room = rooms_.take();
         for (int64_t g = begin; g < end; ++g)

@@ -6,7 +6,7 @@ namespace mdsm::cli {
 namespace {
 
 // Inside '...' of the shell and a [...] of _arguments.
-std::string quoted(const std::string& text) {
+std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '\'')
@@ -43,8 +43,8 @@ class Actions {
 };
 
 std::string specification(const OptionWords& option, Actions& actions) {
-  if (option.is_switch) return fmt::format("'--{}[{}]'", option.name, quoted(brief(option.help)));
-  return fmt::format("'*--{}=[{}]:{}:{}'", option.name, quoted(brief(option.help)), quoted(option.meta),
+  if (option.is_switch) return fmt::format("'--{}[{}]'", option.name, escaped(brief(option.help)));
+  return fmt::format("'*--{}=[{}]:{}:{}'", option.name, escaped(brief(option.help)), escaped(option.meta),
                      actions.of(value_words(option)));
 }
 
@@ -89,7 +89,7 @@ std::string zsh_completion(const std::vector<CommandWords>& commands) {
   std::string blocks, list;
   for (const CommandWords& command : commands) {
     blocks += block(command, actions);
-    list += fmt::format("    '{}:{}'\n", command.name, quoted(brief(command.summary)));
+    list += fmt::format("    '{}:{}'\n", command.name, escaped(brief(command.summary)));
   }
   return "#compdef mdsm\n# zsh completion of mdsm, made by `mdsm completion zsh`\n\n" + actions.functions() +
          "\n_mdsm() {\n  local context state state_descr line\n  typeset -A opt_args\n  local -a commands\n"

@@ -61,7 +61,7 @@ std::string paragraph(const OptionWords& option) {
   return fmt::format(".TP\n{}\n{}\n", name, roff(meaning));
 }
 
-constexpr const char* kEnd =
+constexpr const char* kCommonEnd =
     ".SH ENVIRONMENT\nA default of one's own: \\fBMDSM_THREADS=4\\fR is the default of "
     "\\fB\\-\\-threads\\fR, "
     "\\fBMDSM_SIGMA_MAX=3\\fR of \\fB\\-\\-sigma\\-max\\fR, and so on for all that a configuration file may "
@@ -84,7 +84,7 @@ std::string man_of_program(const std::vector<CommandWords>& commands) {
     text += fmt::format(".TP\n.B {}\n{}\n", roff(command.name), roff(command.summary));
     pages += fmt::format("{}.BR mdsm\\-{} (1)", pages.empty() ? "" : ",\n", roff(command.name));
   }
-  return text + kEnd + ".SH SEE ALSO\n" + pages + "\n";
+  return text + kCommonEnd + ".SH SEE ALSO\n" + pages + "\n";
 }
 
 std::string man_of_command(const CommandWords& command) {
@@ -97,7 +97,7 @@ std::string man_of_command(const CommandWords& command) {
   if (!command.examples.empty()) text += ".SH EXAMPLES\n.nf\n";
   for (const std::string& line : command.examples) text += roff(line) + "\n";
   if (!command.examples.empty()) text += ".fi\n";
-  return text + kEnd + ".SH SEE ALSO\n.BR mdsm (1)\n";
+  return text + kCommonEnd + ".SH SEE ALSO\n.BR mdsm (1)\n";
 }
 
 }  // namespace mdsm::cli

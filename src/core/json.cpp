@@ -74,6 +74,8 @@ json parse_strict_json(std::string_view text, size_t longest_list) {
   return json::parse(text, watch, false);
 }
 
+json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
+
 std::string json_text(const json& values, int indent) {
   return values.dump(indent, ' ', false, json::error_handler_t::replace);
 }

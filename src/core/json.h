@@ -19,6 +19,8 @@ nlohmann::json parse_json(std::string_view text, bool with_comments = false);
 nlohmann::json parse_strict_json(std::string_view text, size_t longest_list);
 // The other way; bytes that are not UTF-8 become the replacement character.
 std::string json_text(const nlohmann::json& values, int indent = -1);
+// Null where it is not finite: JSON has no such numbers.
+nlohmann::json number_or_null(double value);
 
 // Whether it can be kept in JSON as it is.
 bool is_utf8(const std::string& text);

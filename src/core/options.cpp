@@ -234,8 +234,8 @@ json Option::description() const {
                [](std::vector<std::string>*) { return "list"; }, [](const EnumVariable&) { return "text"; }},
       uses_.front().target);
   json found = {{"name", name_}, {"group", group_}, {"type", type}, {"choices", choices_}};
-  found["low"] = std::isfinite(low_) ? json(low_) : json();
-  found["high"] = std::isfinite(high_) ? json(high_) : json();
+  found["low"] = number_or_null(low_);
+  found["high"] = number_or_null(high_);
   for (const Use& use : uses_)
     found["uses"].push_back({{"of", use.alternative}, {"help", use.help}, {"default", use.initial}});
   return found;

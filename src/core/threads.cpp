@@ -158,18 +158,18 @@ class alignas(64) Loop {
   std::array<Share, kMostRanges> share_;
 };
 
-std::atomic<int> g_threads = 0;    // 0: all
-std::array<Loop, kLoops> g_loops;  // never destroyed before the threads end
-std::atomic<int> g_opened = 0;     // changes with every loop: what threads watch
-std::atomic<int> g_asleep = 0;     // threads that must be woken
-std::atomic<bool> g_stop = false;  // the program ends
+std::atomic<int> g_threads = 0;            // 0: all
+std::array<Loop, kLoops> g_loops;          // never destroyed before the threads end
+std::atomic<int> g_opened = 0;             // changes with every loop: what threads watch
+std::atomic<int> g_asleep = 0;             // threads that must be woken
+std::atomic<bool> g_program_ends = false;  // the program ends
 thread_local bool t_in_loop = false;
 
 void work(int64_t number) {
   t_in_loop = true;
   while (true) {
     const int seen = g_opened;
-    if (g_stop) return;
+    if (g_program_ends) return;
     for (Loop& loop : g_loops)
       if (loop.enter()) {
         loop.help(number);
@@ -188,7 +188,7 @@ class Workers {
   ~Workers() {
     const bool mine = owner_ == getpid();
     if (mine) {
-      g_stop = true;
+      g_program_ends = true;
       ++g_opened;
       g_opened.notify_all();
     }
@@ -199,7 +199,7 @@ class Workers {
   void at_least(int64_t wanted) {
     if (started_ >= wanted) return;
     const std::lock_guard lock(mutex_);
-    if (g_stop || (owner_ != 0 && owner_ != getpid())) return;
+    if (g_program_ends || (owner_ != 0 && owner_ != getpid())) return;
     owner_ = getpid();
     try {
       while (started_ < wanted) {

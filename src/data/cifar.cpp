@@ -162,7 +162,8 @@ bool is_set_archive(const fs::path& path, const Layout& layout) {
        where.string(), file);
 }
 
-void read_folder(RawImages& raw, const fs::path& folder, const SourceRequest& request, const Layout& layout) {
+void read_batches(RawImages& raw, const fs::path& folder, const SourceRequest& request,
+                  const Layout& layout) {
   const bool binary = is_file(folder / (layout.train[0] + ".bin")) ||
                       is_file(folder / (layout.test[0] + ".bin")) || !holds(folder, layout);
   for (const std::string& stem : layout.files(request)) {
@@ -208,7 +209,7 @@ RawImages read_set(const SourceRequest& request, const Layout& layout) {
   const bool archive = ends_with(path, {".tar", ".tar.gz", ".tgz"});
   if (fs::is_directory(path) || archive) raw.part = request.options.split;
   if (fs::is_directory(path))
-    read_folder(raw, path, request, layout);
+    read_batches(raw, path, request, layout);
   else if (archive)
     read_set_archive(raw, path, request, layout);
   else

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = io::PickleValue::Kind;
 
-constexpr int64_t kPixels = 3 * 32 * 32;
+constexpr int64_t kPicklePixels = 3 * 32 * 32;
 constexpr const char* kHint = "use the file as the authors of CIFAR distribute it";
 constexpr const char* kAllowed[] = {"numpy.core.multiarray _reconstruct",
                                     "numpy._core.multiarray _reconstruct", "numpy ndarray", "numpy dtype"};
@@ -41,11 +41,12 @@ const std::string& array_bytes(const io::PickleDocument& document, const io::Pic
   if (type.kind != Kind::call || type.items.empty() || document.item(type, 0).text != "u1")
     wrong("not of type uint8");
   if (fortran.kind != Kind::boolean || fortran.integer != 0) wrong("in Fortran order");
-  if (shape.kind != Kind::tuple || shape.items.size() != 2 || document.item(shape, 1).integer != kPixels)
+  if (shape.kind != Kind::tuple || shape.items.size() != 2 ||
+      document.item(shape, 1).integer != kPicklePixels)
     wrong("not (N, 3072)");
   const int64_t n = document.item(shape, 0).integer;
   if (bytes.kind != Kind::text || n < 1 || n > (int64_t{1} << 32) ||
-      static_cast<int64_t>(bytes.text.size()) != n * kPixels)
+      static_cast<int64_t>(bytes.text.size()) != n * kPicklePixels)
     wrong("of another length than its shape");
   return bytes.text;
 }
@@ -58,7 +59,7 @@ CifarBatch read_cifar_pickle(std::span<const std::byte> file, const std::string&
   const std::string& pixels = array_bytes(document, entry(document, "data", name), name);
   CifarBatch batch{{pixels.begin(), pixels.end()}, {}};
   const io::PickleValue& labels = entry(document, label_key, name);
-  if (labels.kind != Kind::list || labels.items.size() * kPixels != pixels.size())
+  if (labels.kind != Kind::list || labels.items.size() * kPicklePixels != pixels.size())
     fail(kHint, "{}: no CIFAR batch: not one label for each image", name);
   for (size_t i = 0; i < labels.items.size(); ++i) {
     const io::PickleValue& label = document.item(labels, i);

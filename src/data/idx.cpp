@@ -14,7 +14,7 @@
 namespace mdsm::data {
 namespace {
 
-constexpr int64_t kMaxCount = int64_t{1} << 31, kMaxSize = 4096;
+constexpr int64_t kMaxCount = int64_t{1} << 31, kMaxExtent = 4096;
 
 // Reads gzip and plain files alike; zlib tells them apart by their first bytes.
 class GzipReader {
@@ -80,7 +80,7 @@ IdxFile read_idx_file(const fs::path& path, size_t dimensions, int64_t limit) {
   }
   int64_t item = 1;
   for (size_t i = 1; i < dimensions; ++i) {
-    if (file.extents[i] < 1 || file.extents[i] > kMaxSize)
+    if (file.extents[i] < 1 || file.extents[i] > kMaxExtent)
       fail("check that it is the right file", "{}: images of {}x{} pixels", name, file.extents[1],
            file.extents[2]);
     item *= file.extents[i];

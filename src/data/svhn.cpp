@@ -18,7 +18,7 @@
 namespace mdsm::data {
 namespace {
 
-constexpr int64_t kMaxSize = 4096;
+constexpr int64_t kMaxSide = 4096;
 constexpr int64_t kMaxDeflateRatio = 1100;  // deflate cannot do better than 1032 to 1
 
 struct CloseMat {
@@ -139,8 +139,8 @@ Shape shape_of_x(const matvar_t& x, uint64_t file_bytes, const std::string& name
   int64_t extents[4];
   for (int i = 0; i < 4; ++i) extents[i] = static_cast<int64_t>(std::min<size_t>(x.dims[i], size_t{1} << 40));
   const Shape shape{extents[3], extents[2], extents[0], extents[1]};
-  const bool fine = shape.n >= 1 && (shape.c == 1 || shape.c == 3) && shape.h >= 1 && shape.h <= kMaxSize &&
-                    shape.w >= 1 && shape.w <= kMaxSize;
+  const bool fine = shape.n >= 1 && (shape.c == 1 || shape.c == 3) && shape.h >= 1 && shape.h <= kMaxSide &&
+                    shape.w >= 1 && shape.w <= kMaxSide;
   if (!fine || shape.n > static_cast<int64_t>(file_bytes) * kMaxDeflateRatio / shape.per_image())
     fail("use another copy of the file", "{}: X is said to be {}x{}x{}x{}, which cannot be", name, extents[0],
          extents[1], extents[2], extents[3]);

@@ -1,7 +1,7 @@
 #include "eval/metric.h"
 
 #include <algorithm>
-#include <cmath>
+#include "core/json.h"
 
 namespace mdsm::eval {
 
@@ -21,12 +21,9 @@ Registry<MetricRow>& metrics() {
 }
 
 nlohmann::json estimate_json(const Estimate& found) {
-  const auto number = [](double value) {
-    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
-  };
-  return {{"value", number(found.value)},
-          {"standard_error", number(found.standard_error)},
-          {"standard_deviation", number(found.deviation)}};
+  return {{"value", number_or_null(found.value)},
+          {"standard_error", number_or_null(found.standard_error)},
+          {"standard_deviation", number_or_null(found.deviation)}};
 }
 
 Metrics::Metrics() {

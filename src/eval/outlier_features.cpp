@@ -104,10 +104,10 @@ std::vector<int64_t> error_columns(const FeatureOptions& options) {
 }
 
 // What rounding to 8 bits adds to an image: less than this says nothing.
-constexpr double kRounding = 1.0 / (12 * 255.0 * 255.0);
+constexpr double kPixelRounding = 1.0 / (12 * 255.0 * 255.0);
 
 void add_detail(std::span<const float> image, const Spectrum& spectrum, FeatureTable& to) {
-  for (const double energy : spectrum.detail(image)) to.values.push_back(std::log(energy + kRounding));
+  for (const double energy : spectrum.detail(image)) to.values.push_back(std::log(energy + kPixelRounding));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace mdsm::eval {
 namespace {
 
-constexpr int64_t kRows = 512;  // of a block of images
+constexpr int64_t kBlockRows = 512;  // of a block of images
 
 // The features in float64, n x d.
 linalg::Matrix doubles(const FeatureSet& set) { return {set.features.begin(), set.features.end()}; }
@@ -175,11 +175,11 @@ struct Points {
 // Calls body(i, squared distances of a's row i to all rows of b).
 template <class Body>
 void for_each_row(const Points& a, const Points& b, const Body& body) {
-  const int64_t blocks = (a.n + kRows - 1) / kRows;
+  const int64_t blocks = (a.n + kBlockRows - 1) / kBlockRows;
   parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-    linalg::Matrix block(static_cast<size_t>(std::min(kRows, a.n) * b.n));
-    for (int64_t first = begin * kRows; first < std::min(end * kRows, a.n); first += kRows) {
-      const int64_t rows = std::min(kRows, a.n - first);
+    linalg::Matrix block(static_cast<size_t>(std::min(kBlockRows, a.n) * b.n));
+    for (int64_t first = begin * kBlockRows; first < std::min(end * kBlockRows, a.n); first += kBlockRows) {
+      const int64_t rows = std::min(kBlockRows, a.n - first);
       multiply(rows, b.n, a.d, linalg::Factor<double>{a.x.data() + first * a.d, a.d},
                linalg::Factor<double>{b.x.data(), b.d, linalg::Op::transposed}, block.data(), b.n);
       for (int64_t i = 0; i < rows; ++i) {

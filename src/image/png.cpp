@@ -80,7 +80,7 @@ std::vector<std::byte> pixel_chunks(FileBytes file, const std::string& name) {
 }
 
 // The content of the first chunk of this kind that is whole; empty where there is none.
-FileBytes find_chunk(FileBytes file, std::string_view wanted) {
+FileBytes find_png_chunk(FileBytes file, std::string_view wanted) {
   for (size_t at = 8; file.size() > at && file.size() - at >= 12;) {
     const size_t length = big_endian(file.data() + at);
     if (length > file.size() - at - 12) break;
@@ -195,7 +195,7 @@ void decode(PngState& state, FileBytes chunks, size_t file_bytes, bool keep_dept
 }
 
 int orientation_of(FileBytes file) {
-  const FileBytes exif = find_chunk(file, "eXIf");
+  const FileBytes exif = find_png_chunk(file, "eXIf");
   return exif.empty() ? 1 : exif_orientation(exif);
 }
 
@@ -204,7 +204,7 @@ constexpr std::string_view kProfileName("ICC profile\0\0", 13);  // its end, and
 // An iCCP chunk is a name, how the profile is packed, and the packed profile. One that is damaged is left
 // out.
 std::string profile_of(FileBytes file) {
-  const FileBytes chunk = find_chunk(file, "iCCP");
+  const FileBytes chunk = find_png_chunk(file, "iCCP");
   const auto end = std::ranges::find(chunk, std::byte{0});
   if (chunk.end() - end < 3) return "";
   return unpacked(FileBytes(end + 2, chunk.end()), kMaxProfile);

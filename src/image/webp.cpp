@@ -12,7 +12,7 @@ namespace {
 
 // The content of the first chunk of this kind that is whole: each is a name, a length and bytes, filled up to
 // an even number.
-FileBytes find_chunk(FileBytes file, std::string_view wanted) {
+FileBytes find_riff_chunk(FileBytes file, std::string_view wanted) {
   constexpr size_t kFirst = 12, kHead = 8;
   for (size_t at = kFirst; file.size() > at && file.size() - at >= kHead;) {
     const auto byte = [&](size_t i) { return static_cast<size_t>(file[at + i]); };
@@ -26,7 +26,7 @@ FileBytes find_chunk(FileBytes file, std::string_view wanted) {
 }
 
 // Some writers put before it what JPEG files have there.
-int orientation_of(FileBytes exif) {
+int orientation_in(FileBytes exif) {
   const std::string_view start("Exif\0\0", 6), text(reinterpret_cast<const char*>(exif.data()), exif.size());
   return exif_orientation(text.starts_with(start) ? exif.subspan(start.size()) : exif);
 }
@@ -47,9 +47,9 @@ FileImage decode_webp(FileBytes file, const std::string& name) {
   const auto decode = features.has_alpha ? WebPDecodeRGBAInto : WebPDecodeRGBInto;
   if (!decode(data, file.size(), pixels.data(), pixels.size(), static_cast<int>(row))) damaged();
   image.values = std::move(pixels);
-  if (const FileBytes exif = find_chunk(file, "EXIF"); !exif.empty())
-    image.orientation = orientation_of(exif);
-  if (const FileBytes profile = find_chunk(file, "ICCP"); profile.size() <= kMaxProfile)
+  if (const FileBytes exif = find_riff_chunk(file, "EXIF"); !exif.empty())
+    image.orientation = orientation_in(exif);
+  if (const FileBytes profile = find_riff_chunk(file, "ICCP"); profile.size() <= kMaxProfile)
     image.profile.assign(reinterpret_cast<const char*>(profile.data()), profile.size());
   return image;
 }

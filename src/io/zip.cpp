@@ -11,7 +11,7 @@
 namespace mdsm::io {
 namespace {
 
-constexpr const char* kDamaged = "the file is damaged or cut short; copy it again";
+constexpr const char* kDamagedZip = "the file is damaged or cut short; copy it again";
 constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50;
 constexpr uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
 constexpr size_t kAlignment = 64;
@@ -29,7 +29,7 @@ class Cursor {
   }
   Bytes take(uint64_t count) {
     if (at_ > bytes_.size() || count > bytes_.size() - at_)
-      fail(kDamaged, "{}: the archive points beyond its end", where_);
+      fail(kDamagedZip, "{}: the archive points beyond its end", where_);
     const Bytes taken = bytes_.subspan(at_, count);
     at_ += count;
     return taken;
@@ -69,7 +69,7 @@ std::optional<uint64_t> find_end(Bytes file) {
 
 Directory find_directory(Bytes file, const std::string& where) {
   const auto end = find_end(file);
-  if (!end) fail(kDamaged, "{}: the archive has no directory", where);
+  if (!end) fail(kDamagedZip, "{}: the archive has no directory", where);
   Cursor cursor(file, *end + 10, where);
   Directory directory;
   directory.entries = cursor.take<uint16_t>();
@@ -81,7 +81,7 @@ Directory find_directory(Bytes file, const std::string& where) {
   if (locator.take<uint32_t>() != kLocator64) return directory;
   locator.take<uint32_t>();
   Cursor end64(file, locator.take<uint64_t>(), where);
-  if (end64.take<uint32_t>() != kEnd64) fail(kDamaged, "{}: the archive's directory is broken", where);
+  if (end64.take<uint32_t>() != kEnd64) fail(kDamagedZip, "{}: the archive's directory is broken", where);
   end64.take(28);
   directory.entries = end64.take<uint64_t>();
   end64.take<uint64_t>();
@@ -103,7 +103,7 @@ void apply_zip64(CentralEntry& entry, Bytes extra, const std::string& where) {
 }
 
 CentralEntry read_central(Cursor& cursor, const std::string& where) {
-  if (cursor.take<uint32_t>() != kCentral) fail(kDamaged, "{}: the archive's directory is broken", where);
+  if (cursor.take<uint32_t>() != kCentral) fail(kDamagedZip, "{}: the archive's directory is broken", where);
   CentralEntry entry;
   cursor.take(4);
   entry.flags = cursor.take<uint16_t>();
@@ -132,14 +132,14 @@ Bytes read_content(Bytes file, const CentralEntry& entry, const std::string& whe
     fail("save it again with torch.save", "{}: entry '{}' is compressed", where, entry.name);
   Cursor local(file, entry.local, where);
   if (local.take<uint32_t>() != kLocal)
-    fail(kDamaged, "{}: entry '{}' is not where it should be", where, entry.name);
+    fail(kDamagedZip, "{}: entry '{}' is not where it should be", where, entry.name);
   local.take(22);
   const auto name = local.take<uint16_t>(), extra = local.take<uint16_t>();
   local.take(name);
   local.take(extra);
   const Bytes content = local.take(entry.size);
   if (checksum(content) != entry.checksum)
-    fail(kDamaged, "{}: the checksum of entry '{}' does not fit", where, entry.name);
+    fail(kDamagedZip, "{}: the checksum of entry '{}' does not fit", where, entry.name);
   return content;
 }
 
@@ -161,9 +161,9 @@ std::map<std::string, Bytes> read_zip(Bytes file, const std::string& where) {
     const CentralEntry entry = read_central(cursor, where);
     // Entries that share bytes would let a small file cost much work.
     if (entry.size > file.size() || (total += entry.size) > file.size())
-      fail(kDamaged, "{}: the archive's entries are larger than the file", where);
+      fail(kDamagedZip, "{}: the archive's entries are larger than the file", where);
     if (!contents.emplace(entry.name, read_content(file, entry, where)).second)
-      fail(kDamaged, "{}: entry '{}' appears twice", where, entry.name);
+      fail(kDamagedZip, "{}: entry '{}' appears twice", where, entry.name);
   }
   return contents;
 }

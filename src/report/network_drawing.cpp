@@ -18,7 +18,7 @@ using plot::text_at;
 constexpr int kFont = 10;
 constexpr double kCharacter = 6.2;  // width of one at most, on average
 constexpr double kBox = 30, kSmall = 14, kGap = 20, kLaneGap = 10, kTrack = 7, kRowGap = 16;
-constexpr double kLeft = 76, kTop = 40, kRight = 16, kLegend = 44;
+constexpr double kLeft = 76, kAbove = 40, kRight = 16, kLegend = 44;
 constexpr const char *kLine = "#556", *kBand = "#f4f6f9";
 
 // What small nodes mean, in the order of the legend.
@@ -98,7 +98,7 @@ class Drawing {
   }
 
   void place_rows() {
-    double y = kTop;
+    double y = kAbove;
     for (size_t i = 0; i < layout_.lanes.size(); ++i) {
       Row row{y, y + kTrack * static_cast<double>(layout_.tracks[i] + 1), 0};
       const auto lanes = static_cast<double>(std::max<int64_t>(1, layout_.lanes[i]));

@@ -6,7 +6,7 @@
 namespace mdsm::sample {
 namespace {
 // Images live in [0,1] and the hottest noise in use has a few units; beyond this nothing comes back.
-constexpr float kRange = 1e6f;
+constexpr float kLargestPixel = 1e6f;
 constexpr size_t kChunk = 1024;  // pixels whose noise stays in the first-level cache
 
 // x += factor * g + scale * n, with n from fill(span), which gets consecutive parts of the image.
@@ -21,7 +21,7 @@ bool diffuse(std::span<float> x, std::span<const float> g, float factor, float s
     const float* from = g.data() + first;
     for (size_t i = 0; i < count; ++i) {
       to[i] = to[i] + factor * from[i] + scale * noise[i];
-      bad |= !(std::fabs(to[i]) < kRange);
+      bad |= !(std::fabs(to[i]) < kLargestPixel);
     }
   }
   return !bad;
@@ -33,7 +33,7 @@ int64_t rows_per_thread(int64_t pixels) { return std::max<int64_t>(2, 2048 / std
 
 bool within_range(std::span<const float> x) {
   int bad = 0;  // counting instead of leaving early lets the loop be vectorised
-  for (const float value : x) bad |= !(std::fabs(value) < kRange);
+  for (const float value : x) bad |= !(std::fabs(value) < kLargestPixel);
   return !bad;
 }
 
@@ -41,7 +41,7 @@ bool drift(std::span<float> x, std::span<const float> g, float factor) {
   int bad = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     x[i] += factor * g[i];
-    bad |= !(std::fabs(x[i]) < kRange);
+    bad |= !(std::fabs(x[i]) < kLargestPixel);
   }
   return !bad;
 }

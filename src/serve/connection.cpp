@@ -10,7 +10,7 @@
 namespace mdsm::serve {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{250};  // between looks at the stop flag
+constexpr std::chrono::milliseconds kLookAtClient{250};  // between looks at the stop flag
 
 std::string cut_off_answer(int status) {
   const char* const reason = status == 408   ? "Request Timeout"
@@ -32,7 +32,7 @@ bool Connection::wait(short events, Clock::time_point until) const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
     if (left.count() <= 0) return false;
     pollfd one{socket_, events, 0};
-    const int found = poll(&one, 1, static_cast<int>(std::min(left, kLook).count()) + 1);
+    const int found = poll(&one, 1, static_cast<int>(std::min(left, kLookAtClient).count()) + 1);
     if (found > 0) return true;
     if (found < 0 && errno != EINTR) return false;
   }

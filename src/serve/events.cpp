@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kLookForNews{100};
 constexpr int kLooksBetweenSigns = 100;  // of life, so that a client that is gone is noticed
 
 std::atomic<int> streams{0};
@@ -38,7 +38,7 @@ bool send_next(httplib::DataSink& sink, const NextEvent& next, const std::atomic
     }
     if (event.over) sink.done();
     if (event.over || !event.name.empty()) return true;
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kLookForNews);
   }
   return sink.write(":\n\n", 3);
 }

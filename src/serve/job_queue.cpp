@@ -17,7 +17,7 @@
 namespace mdsm::serve {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{50};  // at a process
+constexpr std::chrono::milliseconds kLookAtProcess{50};  // at a process
 constexpr std::chrono::seconds kToEnd{10}, kToSave{60};
 constexpr int kOutliersFound = 3;  // exit code of mdsm score
 
@@ -213,7 +213,7 @@ void JobQueue::run(Job job) {
   while (!(status = process.ended())) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kLook);
+      changed_.wait_for(lock, kLookAtProcess);
       cancelled = cancelled_.contains(job.id), ending = ending_;
     }
     late = late || (!trains && now() - job.started > limits_.seconds);

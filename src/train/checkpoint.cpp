@@ -14,14 +14,14 @@ namespace {
 
 using nlohmann::json;
 
-struct Part {
+struct StatePart {
   engine::StateVector which;
   const char* name;
 };
-constexpr Part kParts[] = {{engine::StateVector::weights, "weights"},
-                           {engine::StateVector::ema, "ema"},
-                           {engine::StateVector::adam_m, "adam_m"},
-                           {engine::StateVector::adam_v, "adam_v"}};
+constexpr StatePart kParts[] = {{engine::StateVector::weights, "weights"},
+                                {engine::StateVector::ema, "ema"},
+                                {engine::StateVector::adam_m, "adam_m"},
+                                {engine::StateVector::adam_v, "adam_v"}};
 
 std::vector<float> read_part(const engine::TrainableEnergy& engine, engine::StateVector which) {
   std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
@@ -67,7 +67,7 @@ io::SafetensorsFile open_state(const fs::path& path, const Bytes&... bytes) {
   }
 }
 
-void load_part(const io::SafetensorsFile& file, const Part& part, engine::TrainableEnergy& engine) {
+void load_part(const io::SafetensorsFile& file, const StatePart& part, engine::TrainableEnergy& engine) {
   std::vector<float> values(static_cast<size_t>(network::parameter_count(engine.spec())));
   for (const network::ParameterInfo& info : network::parameter_layout(engine.spec())) {
     const std::string name = fmt::format("{}.{}", part.name, info.name);
@@ -84,7 +84,7 @@ void load_part(const io::SafetensorsFile& file, const Part& part, engine::Traina
 
 bool is_part(const std::string& tensor) {
   return std::ranges::any_of(
-      kParts, [&](const Part& part) { return tensor.starts_with(std::string(part.name) + "."); });
+      kParts, [&](const StatePart& part) { return tensor.starts_with(std::string(part.name) + "."); });
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ void save_state(const fs::path& path, const engine::TrainableEnergy& engine, con
   std::vector<std::vector<float>> vectors;
   std::vector<io::NamedTensor> tensors;
   const auto layout = network::parameter_layout(engine.spec());
-  for (const Part& part : kParts) {
+  for (const StatePart& part : kParts) {
     vectors.push_back(read_part(engine, part.which));
     for (const network::ParameterInfo& info : layout)
       tensors.push_back({fmt::format("{}.{}", part.name, info.name), info.shape,
@@ -132,7 +132,7 @@ StateFile::StateFile(io::SafetensorsFile file, const network::Spec& wanted) : fi
 }
 
 void StateFile::load(engine::TrainableEnergy& engine, Objective& objective) const {
-  for (const Part& part : kParts) load_part(file_, part, engine);
+  for (const StatePart& part : kParts) load_part(file_, part, engine);
   StateReader reader(file_, of_objective_);
   try {
     objective.load(reader, engine.spec());
@@ -164,7 +164,7 @@ void keep_state(const fs::path& state, const fs::path& earlier) {
 
 bool state_is_finite(const engine::TrainableEnergy& engine) {
   return std::ranges::all_of(
-      kParts, [&](const Part& part) { return find_non_finite(read_part(engine, part.which)) < 0; });
+      kParts, [&](const StatePart& part) { return find_non_finite(read_part(engine, part.which)) < 0; });
 }
 
 }  // namespace mdsm::train

@@ -10,8 +10,7 @@
 namespace mdsm::train {
 namespace {
 
-constexpr const char *kQuarters = "loss_quarters", *kEnergyData = "energy_data",
-                     *kEnergyNoise = "energy_noise", *kEffective = "importance_effective",
+constexpr const char *kQuarters = "loss_quarters", *kEffective = "importance_effective",
                      *kAverages = "level_averages", *kAveraged = "averaged_steps";
 constexpr std::array<const char*, 4> kQuarterColours = {"#1f5fa8", "#2e8b57", "#d35400", "#c0392b"};
 

@@ -13,8 +13,7 @@
 namespace mdsm::train {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr const char *kChains = "chains", *kEnergyData = "energy_data", *kEnergyNoise = "energy_noise";
+constexpr const char* kChains = "chains";
 
 // Where the samplers start as well.
 void fill_start(uint64_t seed, uint64_t index, std::span<float> out) {

@@ -7,7 +7,6 @@
 namespace mdsm::train {
 namespace {
 
-using distributed::Part;
 using distributed::Receive;
 using distributed::Send;
 
@@ -42,7 +41,7 @@ void RankSum::begin(const TreeSum& own, std::span<float> result) {
   changed_.notify_all();
 }
 
-void RankSum::send(Part bucket) {
+void RankSum::send(distributed::Part bucket) {
   const std::lock_guard lock(mutex_);
   queue_.push_back(bucket);
   changed_.notify_all();
@@ -85,7 +84,7 @@ void RankSum::work() {
 void RankSum::work_on_buckets() {
   size_t started = 0, added = 0;
   for (;;) {
-    Part part;
+    distributed::Part part;
     bool more = false;
     {
       std::unique_lock lock(mutex_);
@@ -112,16 +111,16 @@ void RankSum::work_on_buckets() {
   for (size_t k = 0; k < started; ++k) memory_[k].back->wait();
 }
 
-void RankSum::start(Bucket& bucket, Part part) {
+void RankSum::start(Bucket& bucket, distributed::Part part) {
   const auto rank = static_cast<size_t>(world_.rank());
   bucket.slices = distributed::equal_parts(part.count, world_.size());
-  for (Part& slice : bucket.slices) slice.first += part.first;
+  for (distributed::Part& slice : bucket.slices) slice.first += part.first;
   std::vector<Send> sends;
   std::vector<Receive> receives;
   size_t next = 0;
   for (int peer = 0; peer < world_.size(); ++peer) {
     if (peer == world_.rank()) continue;
-    const Part theirs = bucket.slices[static_cast<size_t>(peer)];
+    const distributed::Part theirs = bucket.slices[static_cast<size_t>(peer)];
     for (const TreeSum::Node& node : own_->nodes())
       sends.push_back({peer, std::as_bytes(std::span(node.values).subspan(theirs.first, theirs.count))});
     for (size_t k = 0; k < subtrees_[static_cast<size_t>(peer)].size(); ++k, ++next) {
@@ -135,7 +134,7 @@ void RankSum::start(Bucket& bucket, Part part) {
 
 // The slice of every subtree, first shard first.
 void RankSum::add_slice(const Bucket& bucket) {
-  const Part slice = bucket.slices[static_cast<size_t>(world_.rank())];
+  const distributed::Part slice = bucket.slices[static_cast<size_t>(world_.rank())];
   slice_.clear();
   size_t next = 0;
   for (size_t rank = 0; rank < subtrees_.size(); ++rank)
@@ -152,7 +151,7 @@ void RankSum::add_slice(const Bucket& bucket) {
 
 void RankSum::hand_on(Bucket& bucket) {
   const auto bytes = [&](int rank) {
-    const Part slice = bucket.slices[static_cast<size_t>(rank)];
+    const distributed::Part slice = bucket.slices[static_cast<size_t>(rank)];
     return std::as_writable_bytes(result_.subspan(slice.first, slice.count));
   };
   std::vector<Send> sends;

@@ -10,8 +10,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMaxSteps = int64_t{1} << 53;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr const char *kLossQuarters = "loss_quarters", *kQuarters = "quarters";
+constexpr const char *kLossQuarters = "loss_quarters", *kSavedQuarters = "quarters";
 
 // JSON has no NaN: null stands for it.
 double number_or_nan(const json& value) { return value.is_number() ? value.get<double>() : kNan; }
@@ -87,10 +86,10 @@ StatsRecord StatsMeter::take(int64_t step) {
 // The first format had one statistic with a mean, under a name of its own; it stays.
 json StatsMeter::to_json() const {
   json values = {
-      {"count", count_}, {"sum", sum_}, {kQuarters, std::vector<double>(4)}, {"last_mean", last_mean_}};
+      {"count", count_}, {"sum", sum_}, {kSavedQuarters, std::vector<double>(4)}, {"last_mean", last_mean_}};
   for (const auto& [name, sums] : sums_)
     if (name == kLossQuarters)
-      values[kQuarters] = sums;
+      values[kSavedQuarters] = sums;
     else
       values["sums"][name] = sums;
   return values;
@@ -100,7 +99,7 @@ StatsMeter StatsMeter::from_json(const JsonObject& values) {
   StatsMeter meter;
   meter.count_ = values.get<int64_t>("count");
   meter.sum_ = number_or_nan(values.at("sum"));
-  meter.sums_[kLossQuarters] = numbers_or_nan(values.at(kQuarters));
+  meter.sums_[kLossQuarters] = numbers_or_nan(values.at(kSavedQuarters));
   const json others = values.has("sums") ? values.at("sums") : json::object();
   for (const auto& [name, sums] : others.items()) meter.sums_[name] = numbers_or_nan(sums);
   meter.last_mean_ = number_or_nan(values.at("last_mean"));

@@ -15,6 +15,8 @@
 
 namespace mdsm::train {
 
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 // A number, or a list of them, that an objective measures beside its loss.
 struct Statistic {
   std::string name;            // the key in stats.jsonl
@@ -23,6 +25,9 @@ struct Statistic {
   bool mean = false;           // over the steps since the last line; otherwise that of the last step
 };
 using Statistics = std::vector<Statistic>;
+
+// Names that more than one objective uses.
+inline constexpr const char *kEnergyData = "energy_data", *kEnergyNoise = "energy_noise";
 
 // NaN where there is no such value.
 double value_of(const Statistics& statistics, std::string_view name, size_t index = 0);

@@ -22,8 +22,9 @@ TEST(Quadrature, IsExactForPolynomials) {
       const double k = static_cast<double>(power) + 1;
       const double wanted = (std::pow(2, k) - std::pow(0.5, k)) / k;
       EXPECT_NEAR(sum(rule, rule.weights, k - 1) / wanted, 1, 1e-12) << n << " nodes, power " << power;
-      if (power < (n + 1) / 2)
+      if (power < (n + 1) / 2) {
         EXPECT_NEAR(sum(rule, rule.coarse, k - 1) / wanted, 1, 1e-11) << n << " nodes, power " << power;
+      }
     }
     // One power more, and the coarse rule is wrong by more than the fine one.
     const double k = 2 * static_cast<double>(n) + 1, wanted = (std::pow(2, k) - std::pow(0.5, k)) / k;

@@ -20,7 +20,9 @@ TEST(Spectrum, SplitsTheSquaresOfAMap) {
     RandomStream(1, Purpose::check).fill_normal(map);
     const auto found = spectrum.energies(map);
     for (size_t i = 0; i < found.size(); ++i) {  // white noise has as much everywhere
-      if (i % 8 > 3) EXPECT_NEAR(found[i], 1, 0.5) << i;
+      if (i % 8 > 3) {
+        EXPECT_NEAR(found[i], 1, 0.5) << i;
+      }
     }
   }
 }

@@ -8,7 +8,7 @@
 namespace mdsm::image {
 namespace {
 
-Image random_image(int64_t width, int64_t height, int64_t channels) {
+Image seeded_image(int64_t width, int64_t height, int64_t channels) {
   Image image = make_image(width, height, channels);
   std::mt19937 random(static_cast<unsigned>(width * 31 + height * 7 + channels));
   for (auto& pixel : image.pixels) pixel = static_cast<uint8_t>(random());
@@ -62,7 +62,7 @@ TEST(Png, GreyAndRgbComeBack) {
   const TemporaryFolder folder;
   for (const int64_t channels : {1, 3})
     for (const int64_t width : {1, 7, 64}) {
-      const Image image = random_image(width, 5, channels);
+      const Image image = seeded_image(width, 5, channels);
       write_png(folder / "x.png", image);
       const Image back = read_image(folder / "x.png");
       EXPECT_EQ(back.width, width);
@@ -75,10 +75,10 @@ TEST(Png, GreyAndRgbComeBack) {
 TEST(Png, TextChunksComeBack) {
   const TemporaryFolder folder;
   const std::map<std::string, std::string> text = {{"parameters", "{\"seed\": 7}"}, {"Author", "Jürgen Σ"}};
-  write_png(folder / "x.png", random_image(4, 4, 1), text);
+  write_png(folder / "x.png", seeded_image(4, 4, 1), text);
   EXPECT_EQ(read_text_chunks(folder / "x.png"), text);
-  EXPECT_ERROR(write_png(folder / "y.png", random_image(4, 4, 1), {{"", "v"}}), "keyword");
-  EXPECT_ERROR(write_png(folder / "y.png", random_image(4, 4, 1), {{std::string(80, 'k'), "v"}}), "keyword");
+  EXPECT_ERROR(write_png(folder / "y.png", seeded_image(4, 4, 1), {{"", "v"}}), "keyword");
+  EXPECT_ERROR(write_png(folder / "y.png", seeded_image(4, 4, 1), {{std::string(80, 'k'), "v"}}), "keyword");
 }
 
 TEST(Png, OtherKindsBecomeEightBits) {
@@ -104,7 +104,7 @@ TEST(Png, OtherKindsBecomeEightBits) {
 
 TEST(Png, InterlacedFilesAreRead) {
   const TemporaryFolder folder;
-  const Image image = random_image(13, 11, 3);
+  const Image image = seeded_image(13, 11, 3);
   write_kind(folder / "x.png", 13, 11, {.colour_type = PNG_COLOR_TYPE_RGB, .interlace = PNG_INTERLACE_ADAM7},
              image.pixels);
   EXPECT_EQ(read_image(folder / "x.png").pixels, image.pixels);
@@ -112,7 +112,7 @@ TEST(Png, InterlacedFilesAreRead) {
 
 TEST(Png, EveryTruncationIsAnError) {
   const TemporaryFolder folder;
-  write_png(folder / "x.png", random_image(9, 9, 3), {{"k", "v"}});
+  write_png(folder / "x.png", seeded_image(9, 9, 3), {{"k", "v"}});
   const auto bytes = read_bytes(folder / "x.png");
   for (size_t length = 0; length < bytes.size(); ++length)
     EXPECT_THROW(decode_image(std::span(bytes).first(length), "x"), Error) << length;
@@ -121,7 +121,7 @@ TEST(Png, EveryTruncationIsAnError) {
 
 TEST(Png, DamageNeverCrashes) {
   const TemporaryFolder folder;
-  write_png(folder / "x.png", random_image(16, 16, 3));
+  write_png(folder / "x.png", seeded_image(16, 16, 3));
   const auto good = read_bytes(folder / "x.png");
   std::mt19937 random(1);
   int errors = 0;

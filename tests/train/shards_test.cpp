@@ -36,7 +36,7 @@ TEST(Shards, MustBeAPowerOfTwoAndNoMoreThanImages) {
   for (const int64_t shards : {0, 3, 6, 7, 16}) EXPECT_THROW(check_shards(shards, 8), Error) << shards;
 }
 
-std::vector<std::vector<float>> leaves_of(size_t count) {
+std::vector<std::vector<float>> tree_leaves_of(size_t count) {
   std::vector<std::vector<float>> leaves(count, std::vector<float>(40'000));
   for (size_t k = 0; k < count; ++k) RandomStream(3, Purpose::check, k).fill_normal(leaves[k]);
   return leaves;
@@ -52,7 +52,7 @@ std::vector<float> sum_of(TreeSum& sum, std::span<const std::vector<float>> leav
 }
 
 TEST(Shards, AreAddedInATree) {
-  const auto g = leaves_of(8);
+  const auto g = tree_leaves_of(8);
   TreeSum sum;
   const auto four = sum_of(sum, std::span(g).first(4));
   bool order_matters = false;
@@ -71,11 +71,11 @@ TEST(Shards, AreAddedInATree) {
 
 TEST(Shards, OfAThreeQuartersTreeThereIsNoSum) {
   TreeSum sum;
-  EXPECT_THROW(sum_of(sum, leaves_of(3)), Error);
+  EXPECT_THROW(sum_of(sum, tree_leaves_of(3)), Error);
 }
 
 TEST(Shards, PartsOfProcessesAreSubtrees) {
-  const auto g = leaves_of(8);
+  const auto g = tree_leaves_of(8);
   TreeSum sum;
   const auto whole = sum_of(sum, g);
   for (const int64_t processes : {1, 2, 4, 8}) {
@@ -91,12 +91,12 @@ TEST(Shards, PartsOfProcessesAreSubtrees) {
   EXPECT_THROW(shards_of_process(8, 2, 2), Error);
 }
 
-struct Trained {
+struct TrainedShards {
   std::vector<float> weights;
   nlohmann::json line;
 };
 
-Trained trained(TrainOptions options, const TinyObjective& objective, int threads) {
+TrainedShards trained(TrainOptions options, const TinyObjective& objective, int threads) {
   const TemporaryFolder out;
   RunFolder folder = new_folder(out);
   TinyRun run(folder, options, objective);
@@ -112,12 +112,12 @@ TEST(Shards, DecideTheBitsAndThreadsDoNot) {
     TrainOptions options = tiny_options();
     options.batch = 10;
     options.schedule.steps = options.stats_every = 3;
-    const Trained one = trained(options, objective, 1);
+    const TrainedShards one = trained(options, objective, 1);
     for (const int64_t shards : {1, 2, 4}) {
       options.shards = shards;
-      const Trained first = trained(options, objective, 1);
+      const TrainedShards first = trained(options, objective, 1);
       for (const int threads : {2, 3}) {
-        const Trained again = trained(options, objective, threads);
+        const TrainedShards again = trained(options, objective, threads);
         EXPECT_EQ(again.weights, first.weights) << shards << " shards, " << threads << " threads";
         EXPECT_EQ(again.line, first.line);
       }
@@ -173,7 +173,7 @@ TEST(Shards, AreCutIntoMicroBatches) {
   EXPECT_EQ(pieces,
             (std::vector<std::pair<int64_t, int64_t>>{{0, 2}, {2, 2}, {4, 1}, {5, 2}, {7, 2}, {9, 1}}));
   options.schedule.steps = options.stats_every = 3;
-  const Trained parts = trained(options, {}, 1);
+  const TrainedShards parts = trained(options, {}, 1);
   options.micro_batch = 0;
   EXPECT_LT(distance(parts.weights, trained(options, {}, 1).weights), 1e-4);
 }

@@ -13,8 +13,8 @@ namespace {
 using nlohmann::json;
 
 // The options of mdsm train that the tests need, without the command around them.
-struct Fixture {
-  Fixture(std::vector<std::string> arguments) : set("train", "") {
+struct OptionsFixture {
+  OptionsFixture(std::vector<std::string> arguments) : set("train", "") {
     set.add("data", data, "");
     set.add("flip", flip, "");
     set.add("exact", exact, "");
@@ -43,12 +43,12 @@ struct Fixture {
 };
 
 std::string hash_of(const json& resolved) {
-  const Fixture f({});
+  const OptionsFixture f({});
   return options_hash(resolved, f.defaults, f.objectives);
 }
 
 TEST(Presets, GiveThePapersSettings) {
-  Fixture cifar({"--preset", "cifar10"});
+  OptionsFixture cifar({"--preset", "cifar10"});
   cifar.resolve(cifar.data, Recipe::paper);
   EXPECT_EQ(cifar.data, "cifar10");
   EXPECT_EQ(cifar.options.network, network::Network::res18);
@@ -60,7 +60,7 @@ TEST(Presets, GiveThePapersSettings) {
   EXPECT_EQ(cifar.options.schedule.lr, 5e-5);
   EXPECT_EQ(cifar.options.batch, 128);
 
-  Fixture celeba({"--preset", "celeba", "--data", "faces"});
+  OptionsFixture celeba({"--preset", "celeba", "--data", "faces"});
   celeba.resolve(celeba.data, Recipe::paper);
   EXPECT_EQ(celeba.data, "faces");
   EXPECT_TRUE(celeba.flip);
@@ -68,19 +68,19 @@ TEST(Presets, GiveThePapersSettings) {
 }
 
 TEST(Recipes, PaperIsThePresetOfTheDataSet) {
-  Fixture named({"--preset", "cifar10"}), by_data({"--data", "cifar10"});
+  OptionsFixture named({"--preset", "cifar10"}), by_data({"--data", "cifar10"});
   named.resolve(named.data, Recipe::paper);
   by_data.resolve(by_data.data, Recipe::paper);
   EXPECT_EQ(named.set.to_json(), by_data.set.to_json());
   EXPECT_EQ(by_data.options.width, 128);
-  Fixture folder({"--data", "photos"}), plain({"--data", "photos"});
+  OptionsFixture folder({"--data", "photos"}), plain({"--data", "photos"});
   folder.resolve(folder.data, Recipe::paper);
   plain.resolve(plain.data, Recipe::none);
   EXPECT_EQ(folder.set.to_json(), plain.set.to_json());
 }
 
 TEST(Recipes, QuickIsWhatWasFoundBest) {
-  Fixture clothes({"--data", "fashion-mnist:PATH"});
+  OptionsFixture clothes({"--data", "fashion-mnist:PATH"});
   clothes.resolve(clothes.data, Recipe::quick);
   EXPECT_EQ(clothes.options.network, network::Network::res12);
   EXPECT_EQ(clothes.options.width, 16);
@@ -90,7 +90,7 @@ TEST(Recipes, QuickIsWhatWasFoundBest) {
   EXPECT_EQ(clothes.options.schedule.warmup, 500);
   EXPECT_EQ(clothes.now("weight-power"), 1);
 
-  Fixture folder({"--data", "photos"});
+  OptionsFixture folder({"--data", "photos"});
   folder.resolve(folder.data, Recipe::quick);
   EXPECT_EQ(folder.options.network, network::Network::unet);
   EXPECT_EQ(folder.options.bowl, 0);
@@ -99,23 +99,23 @@ TEST(Recipes, QuickIsWhatWasFoundBest) {
 }
 
 TEST(Recipes, QuickGivesWayAndFitsWhatWasGiven) {
-  Fixture f({"--data", "photos", "--net", "res12", "--steps", "200", "--lr", "1e-4"});
+  OptionsFixture f({"--data", "photos", "--net", "res12", "--steps", "200", "--lr", "1e-4"});
   f.resolve(f.data, Recipe::quick);
   EXPECT_EQ(f.options.network, network::Network::res12);
   EXPECT_EQ(f.options.bowl, 1) << "the paper's networks need it at these rates";
   EXPECT_EQ(f.options.schedule.steps, 200);
   EXPECT_EQ(f.options.schedule.warmup, 20) << "a tenth of a short run";
   EXPECT_EQ(f.options.schedule.lr, 1e-4);
-  Fixture linear({"--data", "photos", "--head", "linear"});
+  OptionsFixture linear({"--data", "photos", "--head", "linear"});
   linear.resolve(linear.data, Recipe::quick);
   EXPECT_EQ(linear.options.network, network::Network::res12) << "unet has no such head";
-  Fixture unet({"--data", "mnist", "--net", "unet"});
+  OptionsFixture unet({"--data", "mnist", "--net", "unet"});
   unet.resolve(unet.data, Recipe::quick);
   EXPECT_EQ(unet.options.bowl, 0);
 }
 
 TEST(Presets, LeaveAloneWhatTheUserGave) {
-  Fixture f({"--preset", "mnist", "--width", "16", "--sigma-max", "2"});
+  OptionsFixture f({"--preset", "mnist", "--width", "16", "--sigma-max", "2"});
   f.resolve(f.data, Recipe::paper);
   EXPECT_EQ(f.options.width, 16);
   EXPECT_EQ(f.now("sigma-max"), 2);
@@ -123,18 +123,18 @@ TEST(Presets, LeaveAloneWhatTheUserGave) {
 }
 
 TEST(Presets, ADataSetsNameAloneChoosesItsNoise) {
-  Fixture f({"--data", "cifar10"});
+  OptionsFixture f({"--data", "cifar10"});
   f.resolve(f.data);
   EXPECT_EQ(f.now("noise"), "linear");
   EXPECT_EQ(f.options.network, network::Network::res12);
 }
 
 TEST(Presets, SigmaBelongsToSingleNoise) {
-  Fixture wrong({"--sigma", "0.6"});
+  OptionsFixture wrong({"--sigma", "0.6"});
   EXPECT_THROW(wrong.resolve(""), Error);
-  Fixture mixed({"--noise", "single", "--sigma-min", "0.6"});
+  OptionsFixture mixed({"--noise", "single", "--sigma-min", "0.6"});
   EXPECT_THROW(mixed.resolve(""), Error);
-  Fixture right({"--noise", "single", "--sigma", "0.6"});
+  OptionsFixture right({"--noise", "single", "--sigma", "0.6"});
   EXPECT_NO_THROW(right.resolve("mnist"));
   EXPECT_EQ(right.now("noise"), "single");
 }
@@ -144,15 +144,15 @@ TEST(Presets, SayTheNoiseOfADataSet) {
   EXPECT_EQ(preset_noise(Preset::none, "cifar10:folder").kind, NoiseKind::linear);
   EXPECT_EQ(preset_noise(Preset::celeba, "faces").sigma_max, 1.2);
   EXPECT_EQ(preset_noise(Preset::none, "faces.npy").kind, NoiseKind::geometric);
-  Fixture f({"--data", "cifar10", "--objective", "ml"});
+  OptionsFixture f({"--data", "cifar10", "--objective", "ml"});
   f.resolve(f.data);
   EXPECT_EQ(f.now("noise"), "linear");  // as options.json of such runs always had it
 }
 
 TEST(Resume, TakesTheRecordedOptionsAndAllowsAFewChanges) {
   const json recorded =
-      Fixture({"--data", "d", "--width", "8", "--lr", "0.003", "--seed", "3"}).set.to_json();
-  Fixture f({"--lr", "1e-4", "--width", "8", "--clip", "1"});
+      OptionsFixture({"--data", "d", "--width", "8", "--lr", "0.003", "--seed", "3"}).set.to_json();
+  OptionsFixture f({"--lr", "1e-4", "--width", "8", "--clip", "1"});
   f.resume(recorded);
   EXPECT_EQ(f.data, "d");
   EXPECT_EQ(f.options.width, 8);
@@ -163,12 +163,12 @@ TEST(Resume, TakesTheRecordedOptionsAndAllowsAFewChanges) {
 }
 
 TEST(Resume, MaySwitchExactOnAndOff) {
-  const json with = Fixture({"--data", "d", "--exact"}).set.to_json(),
-             without = Fixture({"--data", "d"}).set.to_json();
+  const json with = OptionsFixture({"--data", "d", "--exact"}).set.to_json(),
+             without = OptionsFixture({"--data", "d"}).set.to_json();
   json from_before = without;  // of a program that had no such option
   from_before.erase("exact");
   const auto resumed = [](std::vector<std::string> arguments, const json& recorded) {
-    Fixture f(std::move(arguments));
+    OptionsFixture f(std::move(arguments));
     f.resume(recorded);
     EXPECT_EQ(hash_of(f.set.to_json()), hash_of(recorded));
     return f.exact;
@@ -195,7 +195,7 @@ TEST(Resume, RunsFromBeforeTheNewOptionsKeepTheirFingerprint) {
   renamed["out"] = renamed.at("outdir");
   renamed.erase("outdir");
   EXPECT_EQ(hash_of(renamed), fingerprint);
-  const json defaults = Fixture({}).defaults;
+  const json defaults = OptionsFixture({}).defaults;
   for (const auto& [name, value] : defaults.items())
     if (!run.contains(name)) run[name] = value;
   ASSERT_TRUE(run.contains("objective"));
@@ -208,20 +208,20 @@ TEST(Resume, RunsFromBeforeTheNewOptionsKeepTheirFingerprint) {
 }
 
 TEST(Resume, ARunFromBeforeHasTheDefaultsOfNewOptions) {
-  json before = Fixture({"--data", "d"}).set.to_json();
+  json before = OptionsFixture({"--data", "d"}).set.to_json();
   for (const char* name : {"objective", "importance", "ml-eps", "ml-chains", "bowl"}) before.erase(name);
-  Fixture same({"--objective", "mdsm"});
+  OptionsFixture same({"--objective", "mdsm"});
   same.resume(before);
   EXPECT_EQ(hash_of(same.set.to_json()), hash_of(before));
-  Fixture other({"--objective", "ml"});
+  OptionsFixture other({"--objective", "ml"});
   EXPECT_THROW(other.resume(before), Error);
-  Fixture stray({"--ml-eps", "0.2"});
+  OptionsFixture stray({"--ml-eps", "0.2"});
   EXPECT_THROW(stray.resume(before), Error);
 }
 
 TEST(Shards, AreTwoFrom64ImagesOnUnlessGiven) {
   const auto shards_of = [](std::vector<std::string> arguments) {
-    Fixture f(std::move(arguments));
+    OptionsFixture f(std::move(arguments));
     f.resolve("");
     validate(f.options);
     return f.options.shards;
@@ -236,7 +236,7 @@ TEST(Shards, AreTwoFrom64ImagesOnUnlessGiven) {
 }
 
 TEST(Shards, StayAsTheyAreOnResume) {
-  Fixture started({"--data", "d"});
+  OptionsFixture started({"--data", "d"});
   started.resolve("d");
   const json two = started.set.to_json();
   ASSERT_EQ(two.at("shards"), 2);
@@ -244,7 +244,7 @@ TEST(Shards, StayAsTheyAreOnResume) {
   before.erase("shards");
   EXPECT_NE(hash_of(two), hash_of(before));
   const auto resumed = [](std::vector<std::string> arguments, const json& recorded) {
-    Fixture f(std::move(arguments));
+    OptionsFixture f(std::move(arguments));
     f.resume(recorded);
     EXPECT_EQ(hash_of(f.set.to_json()), hash_of(recorded));
     return f.options.shards;
@@ -258,21 +258,21 @@ TEST(Shards, StayAsTheyAreOnResume) {
 }
 
 TEST(Objectives, SingleTakesItsLevelAsTheKernel) {
-  Fixture f({"--objective", "single", "--sigma", "0.6"});
+  OptionsFixture f({"--objective", "single", "--sigma", "0.6"});
   f.resolve("mnist");
   EXPECT_EQ(f.now("noise"), "single");
   EXPECT_EQ(f.options.sigma0, 0.6);
   for (const float level : noise_levels(f.objectives.chosen().preview_noise({}), 5)) EXPECT_EQ(level, 0.6f);
-  Fixture given({"--objective", "single", "--sigma", "0.6", "--sigma0", "0.1"});
+  OptionsFixture given({"--objective", "single", "--sigma", "0.6", "--sigma0", "0.1"});
   given.resolve("");
   EXPECT_EQ(given.options.sigma0, 0.1);
 }
 
 TEST(Objectives, TheRateIsHeldWhileADenoiserIsTrained) {
-  Fixture f({"--net", "unet", "--denoiser-steps", "70"});
+  OptionsFixture f({"--net", "unet", "--denoiser-steps", "70"});
   f.resolve("");
   EXPECT_EQ(f.options.schedule.hold, 70);
-  Fixture given({"--net", "unet", "--denoiser-steps", "70", "--lr-hold", "20"});
+  OptionsFixture given({"--net", "unet", "--denoiser-steps", "70", "--lr-hold", "20"});
   given.resolve("");
   EXPECT_EQ(given.options.schedule.hold, 20);
 }
@@ -285,18 +285,18 @@ TEST(Objectives, RefuseWhatMeansNothingToThem) {
                                                        {"--ml-steps", "10"},
                                                        {"--objective", "ml", "--sigma", "0.3"}};
   for (const auto& arguments : wrong) {
-    Fixture f(arguments);
+    OptionsFixture f(arguments);
     EXPECT_THROW(f.resolve(""), Error) << arguments.back();
   }
-  Fixture small({"--objective", "ml", "--ml-buffer", "100"});
+  OptionsFixture small({"--objective", "ml", "--ml-buffer", "100"});
   EXPECT_THROW(small.objectives.chosen().validate(small.options), Error);
-  Fixture noise({"--objective", "ml", "--ml-buffer", "100", "--ml-chains", "noise"});
+  OptionsFixture noise({"--objective", "ml", "--ml-buffer", "100", "--ml-chains", "noise"});
   EXPECT_NO_THROW(noise.objectives.chosen().validate(noise.options));
 }
 
 TEST(Resume, RefusesOtherChangesByName) {
-  const json recorded = Fixture({"--data", "d", "--width", "8"}).set.to_json();
-  Fixture f({"--width", "16"});
+  const json recorded = OptionsFixture({"--data", "d", "--width", "8"}).set.to_json();
+  OptionsFixture f({"--width", "16"});
   try {
     f.resume(recorded);
     FAIL() << "accepted";

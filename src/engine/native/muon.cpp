@@ -12,7 +12,6 @@ namespace mdsm::engine::native {
 namespace {
 
 using linalg::Factor;
-using linalg::Op;
 using Square = std::vector<float>;  // (d x d)
 
 Square product(const Square& a, const Square& b, int64_t d) {
@@ -44,7 +43,7 @@ void orthogonalise(int64_t rows, int64_t columns, float* u) {
   for (int64_t i = 0; i < count; ++i) u[i] *= scale;
 
   Square g(static_cast<size_t>(d * d));
-  const Factor<float> plain{u, columns}, transposed{u, columns, Op::transposed};
+  const Factor<float> plain{u, columns}, transposed{u, columns, linalg::Op::transposed};
   linalg::multiply(d, d, other, wide ? plain : transposed, wide ? transposed : plain, g.data(), d);
   Square all;
   for (int round = 0; round < kNewtonSchulzRounds; ++round) {

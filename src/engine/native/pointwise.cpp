@@ -10,7 +10,7 @@ namespace mdsm::engine::native {
 namespace {
 
 constexpr int64_t kPixelsAtOnce = 96;  // about so many, in whole rows of the map
-constexpr int64_t kSums = 8;           // of a weight gradient
+constexpr int64_t kPointwiseSums = 8;  // of a weight gradient
 
 // The plain weights as panels of `columns`, with `rows` below each other; zeros in the padding.
 template <class Weight>
@@ -99,7 +99,7 @@ int64_t PointwiseConvolution::thread_scratch_count() const {
   return rows_at_once() * shape_.width * std::max(shape_.in, shape_.out);
 }
 
-int64_t PointwiseConvolution::sums() const { return std::min(kSums, shape_.n); }
+int64_t PointwiseConvolution::sums() const { return std::min(kPointwiseSums, shape_.n); }
 
 int64_t PointwiseConvolution::gradient_scratch_count() const { return sums() * shape_.in * shape_.out; }
 

@@ -12,12 +12,6 @@ namespace {
 using Op = Epilogue::Op;
 using Kind = Instruction::Kind;
 
-// What has come back to a value so far from those that read it.
-struct Term {
-  MapRef map;
-  bool unpooled = false;  // through a pool: half the size
-};
-
 }  // namespace
 
 class ProgramBuilder {
@@ -48,6 +42,12 @@ class ProgramBuilder {
   }
 
  private:
+  // What has come back to a value so far from those that read it.
+  struct Term {
+    MapRef map;
+    bool unpooled = false;  // through a pool: half the size
+  };
+
   bool training() const { return p_.mode_ == Mode::training; }
   static size_t at(int value) { return static_cast<size_t>(value); }
 

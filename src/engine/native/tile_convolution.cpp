@@ -16,8 +16,8 @@ constexpr int64_t kPackedValues = 192 * 1024, kLeastPositions = 512;
 constexpr int64_t kGradientValues = 384 * 1024, kLeastGradientPositions = 2048;
 // Weight gradients are this many sums over parts of the positions; or, where one is large, a single sum in
 // which each thread has some of the outputs.
-constexpr int64_t kMostRows = 3;  // that a tap reaches over
-constexpr int64_t kSums = 8, kLargeSum = 1 << 17, kOutputGroups = 4;
+constexpr int64_t kRowsOfTap = 3;  // that a tap reaches over
+constexpr int64_t kTileSums = 8, kLargeSum = 1 << 17, kOutputGroups = 4;
 
 int64_t floats_for(int64_t halves) { return round_up((halves + 1) / 2, 16); }
 
@@ -141,7 +141,7 @@ int64_t TileConvolution::sum_count() const {
 }
 
 int64_t TileConvolution::sums() const {
-  return sum_count() > kLargeSum ? 1 : std::max<int64_t>(std::min(kSums, shape_.n), 1);
+  return sum_count() > kLargeSum ? 1 : std::max<int64_t>(std::min(kTileSums, shape_.n), 1);
 }
 
 int64_t TileConvolution::gradient_rows() const {
@@ -154,10 +154,10 @@ int64_t TileConvolution::thread_scratch_count() const {
   const int64_t in = divided_up(shape_.in, kTileDepth) * kTileDepth * shape_.phases(),
                 out = divided_up(shape_.out, kTileDepth) * kTileDepth, wide = std::max(in, out);
   const int64_t packed = rows_for(std::max(kPackedValues / std::min(in, out), kLeastPositions));
-  return std::max(packed_count(packed, kMostRows * columns_) *
+  return std::max(packed_count(packed, kRowsOfTap * columns_) *
                           (wide / 2 + 1 + (wide > kInputsAtOnce * kTileDepth ? wide : 0)) +
                       2 * kPositionsAtOnce * kTileRows,
-                  (packed_count(gradient_rows(), kMostRows * columns_) + 2) * (in + out + kTileRows));
+                  (packed_count(gradient_rows(), kRowsOfTap * columns_) + 2) * (in + out + kTileRows));
 }
 
 int64_t TileConvolution::gradient_scratch_count() const { return sums() * sum_count(); }

@@ -22,7 +22,7 @@ constexpr int64_t kRowsByPoints = 128;
 constexpr int64_t kTileGrain = 8;  // tiles that are worth a thread's while in one stage
 // Partial sums of a weight gradient: two of few tiles, more where each has many, as each costs a pass over
 // the transformed weights.
-constexpr int64_t kMostParts = 8, kLeastTilesOfTwo = 32, kLeastTilesOfPart = 128;
+constexpr int64_t kMostGradientParts = 8, kLeastTilesOfTwo = 32, kLeastTilesOfPart = 128;
 
 // Tiles at a time, for a transformed size of `floats` a tile.
 int64_t rows_at_once(int64_t floats, int64_t tiles) {
@@ -206,7 +206,7 @@ Panels WinogradConvolution::from_row(Panels panels, int64_t row) const {
 int64_t WinogradConvolution::gradient_parts() const {
   if (by_points() || shape_.tiles() < kLeastTilesOfTwo) return 1;
   int64_t parts = 2;
-  while (parts < kMostParts && 2 * parts * kLeastTilesOfPart <= shape_.tiles()) parts *= 2;
+  while (parts < kMostGradientParts && 2 * parts * kLeastTilesOfPart <= shape_.tiles()) parts *= 2;
   return parts;
 }
 

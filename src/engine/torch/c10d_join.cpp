@@ -24,7 +24,6 @@ constexpr const char* kVerdict = "all_here";
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
-std::vector<uint8_t> bytes(const std::string& text) { return {text.begin(), text.end()}; }
 json parsed(const std::vector<uint8_t>& bytes) {
   return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }

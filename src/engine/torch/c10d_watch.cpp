@@ -9,7 +9,6 @@ namespace {
 
 constexpr const char *kNote = "note", *kRead = "note_read";
 
-std::vector<uint8_t> bytes(const std::string& text) { return {text.begin(), text.end()}; }
 std::string text(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 // Many ranks, one store.

@@ -17,6 +17,9 @@ namespace mdsm::engine {
 
 using Store = c10::intrusive_ptr<c10d::Store>;
 
+// What a store keeps of a text.
+inline std::vector<uint8_t> bytes(const std::string& text) { return {text.begin(), text.end()}; }
+
 // Leaves a note of what happened, unless there is one. Throws when the store does not answer.
 void leave_note(c10d::Store& store, const std::string& text);
 std::string sign_of_life(int rank);  // its key

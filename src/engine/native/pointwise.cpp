@@ -110,10 +110,10 @@ void PointwiseConvolution::gradient(MapIn src, MapIn diff_dst, const PointwiseWe
   parallel_for(sums(), 1, [&](int64_t first, int64_t last) {
     for (int64_t k = first; k < last; ++k) {
       float* const sum = scratch + k * count;
-      std::fill_n(sum, count, 0.0f);
-      for (int64_t i = shape_.n * k / sums(); i < shape_.n * (k + 1) / sums(); ++i)
+      const int64_t begin = shape_.n * k / sums(), end = shape_.n * (k + 1) / sums();
+      for (int64_t i = begin; i < end; ++i)
         kernels().winograd->multiply_tiles(
-            0, 1, {shape_.in, from.height * from.width, to.blocks(), to.block},
+            0, 1, {shape_.in, from.height * from.width, to.blocks(), to.block, i > begin},
             {const_cast<float*>(src.data) + i * from.stride() * from.plane(), 0, from.plane()},
             {const_cast<float*>(diff_dst.data) + i * to.stride() * to.plane(), 0, to.plane()},
             {sum, 0, shape_.in * shape_.block});

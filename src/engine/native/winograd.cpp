@@ -243,12 +243,12 @@ void WinogradConvolution::gradient_by_tiles(MapIn src, MapIn diff_dst, float* pr
     float* const memory = thread_memory(transformed_count());
     for (int64_t part = first_part; part < last_part; ++part) {
       const auto [v, w, u] = gradient_panels(memory, products + part * products_count());
-      std::fill_n(u.data, products_count(), 0.0f);
-      const int64_t end = tiles * (part + 1) / parts;
-      for (int64_t at = tiles * part / parts; at < end; at += rows_used) {
+      const int64_t begin = tiles * part / parts, end = tiles * (part + 1) / parts;
+      for (int64_t at = begin; at < end; at += rows_used) {
         const TileRange range{at, std::min(rows_used, end - at)};
         transform_for_gradient(src, diff_dst, range, v, w);
-        kernels().winograd->multiply_tiles(0, points, {in, range.count, shape_.out / block, block}, v, w, u);
+        kernels().winograd->multiply_tiles(0, points,
+                                           {in, range.count, shape_.out / block, block, at > begin}, v, w, u);
       }
     }
   });
@@ -267,8 +267,8 @@ void WinogradConvolution::gradient_by_points(MapIn src, MapIn diff_dst, float* t
                              from_row(p.w, first));
     });
     parallel_for(points, 1, [&](int64_t first, int64_t last) {
-      if (at == 0) std::fill_n(p.u.data + first * p.u.point_stride, (last - first) * p.u.point_stride, 0.0f);
-      kernels().winograd->multiply_tiles(first, last, {in, count, shape_.out / block, block}, p.v, p.w, p.u);
+      kernels().winograd->multiply_tiles(first, last, {in, count, shape_.out / block, block, at > 0}, p.v,
+                                         p.w, p.u);
     });
   }
 }

@@ -278,12 +278,12 @@ void multiply(int64_t first, int64_t last, const ProductShape& shape, Panels v, 
 }
 
 template <int B, int R, int N>
-MDSM_INLINE void multiply_tiles_block(const float* a, const float* b, int64_t b_panel, int64_t inner,
-                                      float* c, int64_t c_panel) {
+MDSM_INLINE void multiply_tiles_block(const ProductShape& shape, const float* a, const float* b,
+                                      int64_t b_panel, float* c, int64_t c_panel) {
   Vector<B> sum[R][N];
   for (int r = 0; r < R; ++r)
-    for (int n = 0; n < N; ++n) sum[r][n] = load<B>(c + n * c_panel + r * B);
-  for (int64_t t = 0; t < inner; ++t) {
+    for (int n = 0; n < N; ++n) sum[r][n] = shape.add ? load<B>(c + n * c_panel + r * B) : Vector<B>{};
+  for (int64_t t = 0; t < shape.inner; ++t) {
     Vector<B> right[N];
     for (int n = 0; n < N; ++n) right[n] = load<B>(b + n * b_panel + t * B);
     for (int r = 0; r < R; ++r) {
@@ -300,8 +300,7 @@ void multiply_tiles_panels(const ProductShape& shape, const float* a, int64_t a_
                            int64_t b_panel, float* c, int64_t c_panel) {
   constexpr int R = RegisterTile<B>::kTransposedRows;
   for (int64_t row = 0; row < shape.rows; row += R)
-    multiply_tiles_block<B, R, N>(a + row / B * a_panel + row % B, b, b_panel, shape.inner, c + row * B,
-                                  c_panel);
+    multiply_tiles_block<B, R, N>(shape, a + row / B * a_panel + row % B, b, b_panel, c + row * B, c_panel);
 }
 
 template <int B>

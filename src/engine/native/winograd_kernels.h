@@ -35,6 +35,7 @@ struct TileRange {
 // Which products to form: rows x inner times inner x panels * block.
 struct ProductShape {
   int64_t rows, inner, panels, block;
+  bool add = true;  // multiply_tiles: to what is there
 };
 
 // A 3x3 kernel, or that of a 4x4 stride-2 convolution folded from 3x3 and 2x2 mean pooling.
@@ -54,7 +55,7 @@ struct WinogradKernels {
                  float* map);
   // For points first .. last-1: m = v u, with tiles as rows and inner channels.
   void (*multiply)(int64_t first, int64_t last, const ProductShape& shape, Panels v, Panels u, Panels m);
-  // For points first .. last-1: u += v^T w, with channels as rows and tiles as inner index.
+  // For points first .. last-1: u += v^T w, or u = v^T w, with channels as rows and tiles as inner index.
   void (*multiply_tiles)(int64_t first, int64_t last, const ProductShape& shape, Panels v, Panels w,
                          Panels u);
   // G g G^T of the panels first .. last-1 of the output channels, in the order forward products want. Rows

@@ -82,8 +82,7 @@ Sets split(std::shared_ptr<const data::Dataset> good, const DetectorOptions& opt
   const auto needed = static_cast<int64_t>(std::ceil(1 / options.rate)) - 1;
   const int64_t enough = least_images(options.hold_out, needed);
   if (first.rest->size() < kFewest)
-    fail(fmt::format("give at least {} images, {} for a false-alarm rate of {:g}",
-                     least_images(options.hold_out, 1), enough, options.rate),
+    fail(fmt::format("give at least {} images for a false-alarm rate of {:g}", enough, options.rate),
          "{}: {} images are too few; {} would remain to fit to, {} are needed", whole, all,
          first.rest->size(), kFewest);
   if (second.rest->size() < needed)

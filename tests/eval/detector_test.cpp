@@ -130,7 +130,7 @@ TEST(Detector, RefusesTooFewImagesForItsRate) {
   EXPECT_ERROR(eval::Detector::fit(engine, good(200), options), "80 held-out images cannot show");
   EXPECT_ERROR(eval::Detector::fit(engine, good(60), options), "too few");
   EXPECT_ERROR(eval::Detector::fit(engine, good(60), options),
-               "give at least 80 images, 247 for a false-alarm rate of 0.01");
+               "give at least 247 images for a false-alarm rate of 0.01");
   EXPECT_ERROR(eval::Detector::fit(engine, good(246), options),
                "give at least 247 images, or use --rate 0.01");
   EXPECT_EQ(eval::Detector::fit(engine, good(247), options).state().calibration.size(), 99u);

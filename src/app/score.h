@@ -24,8 +24,8 @@ struct FitDetectorOptions {
 };
 
 struct FitDetectorResult {
-  std::string out, images;  // file; description of the images
-  int64_t fitted = 0, calibrated = 0;
+  std::string out, images;                         // file; description of the images
+  int64_t fitted = 0, scaled = 0, calibrated = 0;  // images: for the densities, their scale, the threshold
   double rate = 0, threshold = 0;
   nlohmann::json parameters;
 };

@@ -50,6 +50,7 @@ FitDetectorResult fit_detector(const FitDetectorOptions& given) {
   result.images = good->description();
   result.fitted = detector.state().fitted;
   result.calibrated = static_cast<int64_t>(detector.state().calibration.size());
+  result.scaled = good->size() - result.fitted - result.calibrated;
   result.rate = options.detector.rate;
   result.threshold = detector.threshold();
   result.parameters = model_parameters(lasting(options.use.model), model);
@@ -64,6 +65,7 @@ json to_json(const FitDetectorResult& result) {
   return {{"detector", result.out},
           {"images", result.images},
           {"n_fit", result.fitted},
+          {"n_scale", result.scaled},
           {"n_calibration", result.calibrated},
           {"rate", result.rate},
           {"threshold", result.threshold},
@@ -72,7 +74,8 @@ json to_json(const FitDetectorResult& result) {
 
 void print(const FitDetectorResult& result) {
   fmt::print("images       {}\n", result.images);
-  fmt::print("fitted to    {} of them; {} others calibrate it\n", result.fitted, result.calibrated);
+  fmt::print("fitted to    {} of them; of the others {} set the scale of scores and {} the threshold\n",
+             result.fitted, result.scaled, result.calibrated);
   fmt::print("threshold    {:.3f}, for a false-alarm rate of {:g}\n", result.threshold, result.rate);
   fmt::print("written      {}\n", result.out);
 }

@@ -57,7 +57,7 @@ class TrainingSetup {
   void find_run_of_job();
   nlohmann::json recorded() const;
   void take_recipe(OptionSet& options);
-  void take_start(OptionSet& options);
+  void load_start();
 
   nlohmann::json defaults_;
   train::Recipe recipe_ = train::Recipe::quick;

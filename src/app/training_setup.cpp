@@ -76,11 +76,10 @@ nlohmann::json TrainingSetup::recorded() const {
 }
 
 // A run that has a checkpoint goes on from that, whatever has become of the model since.
-void TrainingSetup::take_start(OptionSet& options) {
+void TrainingSetup::load_start() {
   const bool resumes = job.world->first() && !job.resume.empty() && train::RunFolder::has_state(job.resume);
   if (job.init.empty() || job.world->any(resumes)) return;
   network::Model model = network::load_model(job.init);
-  take_network(options, model.parameters.spec(), job.init);
   job.start = std::make_shared<const network::Parameters>(std::move(model.parameters));
 }
 
@@ -90,7 +89,9 @@ void TrainingSetup::take_recipe(OptionSet& options) {
   const bool quick = recipe_ == train::Recipe::quick;
   if (quick && options.to_json().at("objective") != train::objectives().names().front())
     options.set_default("recipe", to_string(train::Recipe::none));
-  train::apply_recipe(options, recipe_, job.train.preset, job.data.source);
+  std::optional<network::Network> start;
+  if (job.start) start = job.start->spec().network;
+  train::apply_recipe(options, recipe_, job.train.preset, job.data.source, start);
 }
 
 void TrainingSetup::resolve(OptionSet& options) {
@@ -101,6 +102,7 @@ void TrainingSetup::resolve(OptionSet& options) {
                "--init and --resume exclude each other");
   if (job.resume.empty()) find_run_of_job();
   if (job.resume.empty()) {
+    load_start();
     take_recipe(options);
     if (job.train.network == network::Network::unet)
       options.set_default("head", to_string(network::Head::squared_residual));
@@ -108,8 +110,9 @@ void TrainingSetup::resolve(OptionSet& options) {
     train::set_default_shards(options, job.train);
   } else {
     train::apply_recorded(options, objectives_, recorded(), defaults_, job.resume + "/options.json");
+    load_start();
   }
-  take_start(options);
+  if (job.start) take_network(options, job.start->spec(), job.init);
   if (job.data.source.empty())
     fail_usage("name a data set or a path, as in --data fashion-mnist", "mdsm train: --data is missing");
   objectives_.chosen().validate(job.train);

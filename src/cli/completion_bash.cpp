@@ -38,7 +38,7 @@ std::string block(const CommandWords& command) {
   for (const OptionWords& option : command.options) {
     if (option.positional) continue;
     names.push_back("--" + option.name);
-    if (!option.is_switch) offers[offer(value_words(option))].push_back("--" + option.name);
+    if (!option.is_switch()) offers[offer(value_words(option))].push_back("--" + option.name);
   }
   std::string text =
       fmt::format("    {})\n      options='{} --help'\n      case $before in\n", command.name, joined(names));

@@ -19,7 +19,7 @@ bool has_paths(const ValueWords& values) { return values.files || values.folders
 std::string line(const CommandWords& command, const OptionWords& option) {
   std::string text = fmt::format("complete -c mdsm -n '__mdsm_command {}' -l {} -d {}", command.name,
                                  option.name, quoted(brief(option.help)));
-  if (option.is_switch) return text + " -f\n";
+  if (option.is_switch()) return text + " -f\n";
   const ValueWords values = value_words(option);
   return text + (has_paths(values) ? " -r -F" : " -x") + offered(values) + "\n";
 }

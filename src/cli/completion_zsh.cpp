@@ -43,7 +43,7 @@ class Actions {
 };
 
 std::string specification(const OptionWords& option, Actions& actions) {
-  if (option.is_switch) return fmt::format("'--{}[{}]'", option.name, escaped(brief(option.help)));
+  if (option.is_switch()) return fmt::format("'--{}[{}]'", option.name, escaped(brief(option.help)));
   return fmt::format("'*--{}=[{}]:{}:{}'", option.name, escaped(brief(option.help)), escaped(option.meta),
                      actions.of(value_words(option)));
 }

@@ -21,17 +21,21 @@ class NeighboursCommand : public Command {
   int run(OptionSet& options) override;
 
  private:
+  void take_samples(const OptionSet& options);
   void check(const OptionSet& options) const;
 
+  std::string by_place_;
   app::NeighboursOptions job_;
 };
 
 void NeighboursCommand::declare(OptionSet& options) {
   options.group("Samples");
-  options.add("samples", job_.samples, "folder of mdsm sample, samples.npy, or images")
-      .meta("FOLDER|FILE")
-      .positional()
-      .required();
+  options.add("of", by_place_, "the samples, as by --samples").meta("SAMPLES").positional();
+  options
+      .add("samples", job_.samples,
+           "folder of mdsm sample, samples.npy, a folder of images, or any data source")
+      .meta("SOURCE")
+      .unsaved();
   data::declare_data_options(options, job_.data, {.random_limit = true, .apart = true});
   options.add("held-out", job_.held_out, "images to compare with; without it the test split of --data")
       .meta("SOURCE");
@@ -58,7 +62,18 @@ void NeighboursCommand::declare(OptionSet& options) {
   options.add("rows", job_.rows, "samples in the figure").range(1, 1000);
   options.add("scale", job_.scale, "size of a pixel in the figure").range(1, 16);
   options.add("force", job_.force, "replace the results in the folder").command_line_only();
-  options.example("mdsm neighbours samples --data fashion-mnist --classifier fashion-mnist --out neighbours");
+  options.example(
+      "mdsm neighbours --samples samples --data fashion-mnist --classifier fashion-mnist --out neighbours");
+}
+
+void NeighboursCommand::take_samples(const OptionSet& options) {
+  if (!by_place_.empty() && options.given("samples"))
+    fail_usage("leave one out", "mdsm neighbours: samples by --samples {} and by place, {}", job_.samples,
+               by_place_);
+  if (!by_place_.empty()) job_.samples = by_place_;
+  if (job_.samples.empty())
+    fail_usage("name a folder of mdsm sample, as in --samples samples",
+               "mdsm neighbours: --samples is missing");
 }
 
 void NeighboursCommand::check(const OptionSet& options) const {
@@ -74,6 +89,7 @@ void NeighboursCommand::check(const OptionSet& options) const {
 }
 
 int NeighboursCommand::run(OptionSet& options) {
+  take_samples(options);
   check(options);
   job_.recorded = options.to_json();
   const app::NeighboursResult found = app::run_neighbours(job_);

@@ -37,8 +37,8 @@ void add_part(ValueWords& to, const std::string& part) {
   const std::string name = part.substr(0, part.find('.'));
   if (is_word(part)) return add(to.words, {part});
   if (name == "FOLDER" || name == "RUN") to.folders = true;
-  if (name == "FILE" || name == "STATE_DICT" || name == "IMAGES" || name == "PROGRAM" || name == "KERNEL" ||
-      part.find("MODEL.") == 0)
+  if (name == "FILE" || name == "STATE_DICT" || name == "IMAGES" || name == "SAMPLES" || name == "PROGRAM" ||
+      name == "KERNEL" || part.find("MODEL.") == 0)
     to.files = true;
   if (part == "MODEL") to.files = true, add(to.words, app::bundled_models());
   if (part == "CLASSIFIER") to.files = true, add(to.words, app::bundled_models());

@@ -91,8 +91,9 @@ class Option {
   bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(uses_.front().target); }
   void check_number(double value) const;
   [[noreturn]] void reject(const std::string& value, const std::string& hint) const;
+  static std::string negated(const std::string& text);  // what --no-NAME=text says of a switch
   std::string meta_text() const;
-  nlohmann::json description() const;
+  std::string type_text() const;
   std::string constraint_text() const;
   std::string display_name() const;
   // all: every alternative there is.
@@ -112,11 +113,18 @@ class Option {
 // As it is written on a command line.
 std::string value_text(const Option::Target& target);
 
-// An option as completions and man pages need it.
+// An option as help, completions, man pages and programs need it.
 struct OptionWords {
-  std::string name, meta, help, initial, limits, group;
+  struct Use {
+    std::string of, help, initial;  // of: the alternative
+  };
+  std::string name, type, meta, help, initial, limits, group;  // type: switch, integer, number, text, list
   std::vector<std::string> choices;
-  bool is_switch = false, positional = false, required = false;
+  double low = 0, high = 0;  // infinite where there is no limit
+  std::vector<Use> uses;
+  bool positional = false, required = false;
+
+  bool is_switch() const { return type == "switch"; }
 };
 
 class OptionSet {
@@ -182,11 +190,13 @@ class OptionSet {
   // After declaring: an option, to add to it.
   Option& at(std::string_view name) { return find(name, "mdsm " + command_); }
   // The table for programs: a list of {name, group, type, choices, low, high, uses: [{of, help, default}]};
-  // `of` is the alternative. Options given by place are left out.
+  // `of` is the alternative. From words(), without options given by place.
   nlohmann::json description() const;
 
  private:
-  Option& find(std::string_view name, const std::string& where);
+  // dashes: before the name that was meant, in messages.
+  Option& find(std::string_view name, const std::string& where, const char* dashes = "");
+  std::string hint_for_place(const std::string& word, std::span<const std::string> all) const;
   const Option* find_or_null(std::string_view name) const;
   void assign_json(const std::string& key, const nlohmann::json& value, const std::string& where);
 

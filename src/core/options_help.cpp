@@ -1,7 +1,12 @@
-// Options for people: --help and docs/cli.md; and for what makes man pages and completions of them.
+// What is told about options: one account of the table, words(), and made of it --help, docs/cli.md and the
+// description for programs. Man pages and completions are made of it elsewhere.
 #include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/options.h"
+#include "core/overload.h"
 #include "core/wrap.h"
 
 namespace mdsm {
@@ -11,6 +16,34 @@ constexpr size_t kIndent = 30;        // of the column of meanings
 constexpr size_t kLeastColumns = 40;  // a terminal narrower than this is not one to wrap for
 
 }  // namespace
+
+std::string Option::meta_text() const {
+  if (!meta_.empty()) return meta_;
+  if (!choices_.empty()) return fmt::format("{}", fmt::join(choices_, "|"));
+  return std::visit(
+      Overload{[](bool*) -> std::string { return ""; }, [](int64_t*) -> std::string { return "INT"; },
+               [](double*) -> std::string { return "NUMBER"; },
+               [](std::string*) -> std::string { return "TEXT"; },
+               [](std::vector<std::string>*) -> std::string { return "TEXT..."; },
+               [](const EnumVariable&) -> std::string { return "NAME"; }},
+      uses_.front().target);
+}
+
+std::string Option::type_text() const {
+  return std::visit(
+      Overload{[](bool*) { return "switch"; }, [](int64_t*) { return "integer"; },
+               [](double*) { return "number"; }, [](std::string*) { return "text"; },
+               [](std::vector<std::string>*) { return "list"; }, [](const EnumVariable&) { return "text"; }},
+      uses_.front().target);
+}
+
+std::string Option::constraint_text() const {
+  const bool has_low = std::isfinite(low_), has_high = std::isfinite(high_);
+  if (has_low && has_high) return fmt::format("{} to {}", low_, high_);
+  if (has_low) return open_low_ ? fmt::format("above {}", low_) : fmt::format("{} or more", low_);
+  if (has_high) return fmt::format("{} or less", high_);
+  return "";
+}
 
 // "fast: so; ode: otherwise"; the names are left out where all alternatives have the option and mean the
 // same.
@@ -59,17 +92,39 @@ std::vector<OptionWords> OptionSet::words() const {
     if (option->hidden_) continue;
     const auto after = std::ranges::find_if(  // the end of its group, so that a group stands together
         all.rbegin(), all.rend(), [&](const OptionWords& one) { return one.group == option->group_; });
-    all.insert(after == all.rend() ? all.end() : after.base(),
-               {.name = option->name_,
-                .meta = option->meta_text(),
-                .help = option->help_text(alternatives_),
-                .initial = option->positional_ ? "" : option->default_text(),
-                .limits = option->constraint_text(),
-                .group = option->group_,
-                .choices = option->choices_,
-                .is_switch = option->is_switch(),
-                .positional = option->positional_,
-                .required = option->required_});
+    OptionWords one{.name = option->name_,
+                    .type = option->type_text(),
+                    .meta = option->meta_text(),
+                    .help = option->help_text(alternatives_),
+                    .initial = option->positional_ ? "" : option->default_text(),
+                    .limits = option->constraint_text(),
+                    .group = option->group_,
+                    .choices = option->choices_,
+                    .low = option->low_,
+                    .high = option->high_,
+                    .uses = {},
+                    .positional = option->positional_,
+                    .required = option->required_};
+    for (const auto& use : option->uses_) one.uses.push_back({use.alternative, use.help, use.initial});
+    all.insert(after == all.rend() ? all.end() : after.base(), std::move(one));
+  }
+  return all;
+}
+
+nlohmann::json OptionSet::description() const {
+  nlohmann::json all = nlohmann::json::array();
+  for (const OptionWords& option : words()) {
+    if (option.positional) continue;
+    nlohmann::json uses;
+    for (const auto& [of, help, initial] : option.uses)
+      uses.push_back({{"of", of}, {"help", help}, {"default", initial}});
+    all.push_back({{"name", option.name},
+                   {"group", option.group},
+                   {"type", option.type},
+                   {"choices", option.choices},
+                   {"low", number_or_null(option.low)},
+                   {"high", number_or_null(option.high)},
+                   {"uses", std::move(uses)}});
   }
   return all;
 }

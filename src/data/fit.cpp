@@ -19,8 +19,8 @@ float grey(float r, float g, float b) { return 0.299f * r + 0.587f * g + 0.114f 
 void check(const RawImages& images, const DataOptions& options) {
   const Shape& s = images.shape;
   if (options.crop > std::min(s.h, s.w))
-    fail_usage("crop to less, or use --resize or --pad", "{}: images of {}x{} pixels cannot be cropped to {}",
-               images.from, s.w, s.h, options.crop);
+    fail_usage(fmt::format("crop to {} at most, or leave --crop out", std::min(s.h, s.w)),
+               "{}: images of {}x{} pixels cannot be cropped to {}", images.from, s.w, s.h, options.crop);
   const int64_t h = options.resize > 0 ? options.resize : options.crop > 0 ? options.crop : s.h;
   const int64_t w = options.resize > 0 ? options.resize : options.crop > 0 ? options.crop : s.w;
   if (options.pad > 0 && options.pad < std::max(h, w))

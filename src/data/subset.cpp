@@ -37,10 +37,14 @@ Subset random_subset(std::shared_ptr<const Dataset> whole, int64_t count, uint64
   return {std::move(whole), std::move(order), std::move(note)};
 }
 
+int64_t held_out_count(int64_t n, double share) {
+  return std::max<int64_t>(1, std::min<int64_t>(std::llround(share * static_cast<double>(n)), n - 1));
+}
+
 HeldOut hold_out(std::shared_ptr<const Dataset> whole, double share, uint64_t seed) {
   const int64_t n = whole->size();
   if (n < 2) fail("use more images", "{}: too few images to hold some out", whole->description());
-  const int64_t count = std::clamp<int64_t>(std::llround(share * static_cast<double>(n)), 1, n - 1);
+  const int64_t count = held_out_count(n, share);
   const auto order = shuffled(*whole, seed);
   const auto middle = order.begin() + count;
   const auto note = [&](int64_t images) {

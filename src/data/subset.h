@@ -37,6 +37,7 @@ Subset random_subset(std::shared_ptr<const Dataset> whole, int64_t count, uint64
 struct HeldOut {
   std::shared_ptr<const Dataset> rest, held_out;
 };
+int64_t held_out_count(int64_t n, double share);  // of so many images; at least one of each kind
 HeldOut hold_out(std::shared_ptr<const Dataset> whole, double share, uint64_t seed);
 
 }  // namespace mdsm::data

@@ -55,6 +55,20 @@ struct Sets {
   std::shared_ptr<const data::Dataset> fit, scale, calibration;
 };
 
+struct Counts {
+  int64_t fit = 0, calibration = 0;
+};
+Counts counts_of(int64_t images, double hold_out) {
+  const int64_t held_out = data::held_out_count(images, hold_out);
+  return {images - held_out, held_out - data::held_out_count(held_out, kScaleShare)};
+}
+
+int64_t least_images(double hold_out, int64_t calibration) {
+  int64_t n = kFewest;
+  while (counts_of(n, hold_out).fit < kFewest || counts_of(n, hold_out).calibration < calibration) ++n;
+  return n;
+}
+
 // What calibrates is used for nothing else.
 Sets split(std::shared_ptr<const data::Dataset> good, const DetectorOptions& options) {
   const auto whole = good->description();
@@ -66,11 +80,14 @@ Sets split(std::shared_ptr<const data::Dataset> good, const DetectorOptions& opt
   const data::HeldOut first = data::hold_out(std::move(good), options.hold_out, options.seed);
   const data::HeldOut second = data::hold_out(first.held_out, kScaleShare, options.seed + 1);
   const auto needed = static_cast<int64_t>(std::ceil(1 / options.rate)) - 1;
+  const int64_t enough = least_images(options.hold_out, needed);
   if (first.rest->size() < kFewest)
-    fail("give more images", "{}: {} images are too few; {} would remain to fit to, {} are needed", whole,
-         all, first.rest->size(), kFewest);
+    fail(fmt::format("give at least {} images for a false-alarm rate of {:g}", enough, options.rate),
+         "{}: {} images are too few; {} would remain to fit to, {} are needed", whole, all,
+         first.rest->size(), kFewest);
   if (second.rest->size() < needed)
-    fail(fmt::format("give more images, or use --rate {:.2g}", 1 / static_cast<double>(second.rest->size())),
+    fail(fmt::format("give at least {} images, or use --rate {:.2g}", enough,
+                     1 / static_cast<double>(second.rest->size())),
          "{}: {} held-out images cannot show a false-alarm rate of {:g}; {} are needed", whole,
          second.rest->size(), options.rate, needed);
   return {first.rest, second.held_out, second.rest};

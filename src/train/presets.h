@@ -4,11 +4,13 @@
 // --preset names the data set that is meant where the name of --data does not.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/enum_names.h"
 #include "core/options.h"
+#include "network/spec.h"
 #include "train/noise.h"
 
 namespace mdsm::train {
@@ -31,7 +33,9 @@ constexpr auto enum_names(Recipe) {
 std::vector<std::string> recipe_options();
 
 // Sets what the user has not given. Without a recipe that is only the noise of a data set of the paper's.
-void apply_recipe(OptionSet& set, Recipe recipe, Preset preset, const std::string& data);
+// start: the network of the model that the run starts from.
+void apply_recipe(OptionSet& set, Recipe recipe, Preset preset, const std::string& data,
+                  std::optional<network::Network> start = {});
 
 // The noise that the two imply, whatever the objective; the usual one where they imply none.
 NoiseOptions preset_noise(Preset preset, const std::string& data);

@@ -12,7 +12,7 @@ EVALUATE = "evaluate --samples {good}/images.npy --data {good}/images.npy"
 ROWS = [
     # the command line
     ("unknown command", "nonsense", 2, "unknown command 'nonsense'"),
-    ("unknown option", "describe --widht 8", 2, "unknown option 'widht'.*did you mean width"),
+    ("unknown option", "describe --widht 8", 2, "unknown option 'widht'.*did you mean --width"),
     ("option without its value", "describe --width", 2, "--width needs a value"),
     ("text for a number", "describe --width wide", 2, "--width: 'wide'.*whole number"),
     ("fraction for a whole number", "describe --width 8.5", 2, "--width: '8.5'"),

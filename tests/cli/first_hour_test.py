@@ -56,7 +56,9 @@ class FirstHour(unittest.TestCase):
         self.assertEqual(run("help", "train"), run("train", "--help"))
         self.assertEqual(run("help"), run("--help"))
         for words, hint in ((["smaple"], "did you mean sample?"), (["help", "trian"], "did you mean train?"),
-                            (["xyzzy"], "mdsm --help lists the commands")):
+                            (["xyzzy"], "mdsm --help lists the commands"), (["train", "photos"], "did you mean --data photos?"), (["train", "--data", "a", "b"], "mdsm train --help"),
+                            (["train", "--data", "images.npy", "--crop", 140], "crop to 16 at most, or leave --crop out"),
+                            (["sample", "runs/00000"], "did you mean --model runs/00000?"), (["train", "--dta", "x"], "did you mean --data?")):
             refused = call(*words)
             self.assertEqual(refused.returncode, 2)
             self.assertIn(hint, refused.stderr)

@@ -14,7 +14,7 @@ import unittest
 import xml.dom.minidom
 
 import formats
-from program import ENVIRONMENT, MDSM, run
+from program import ENVIRONMENT, MDSM, call, run
 
 PIXELS = 64
 
@@ -153,6 +153,12 @@ class Measure(unittest.TestCase):
         self.assert_pictures("neighbours", ["figure.svg", "histogram.svg"])
         self.assertTrue(os.path.exists(self.at("neighbours", "figure.png")))
         self.assertIn("memorised?   100.0 %", run(*arguments, "--force"))
+        by_name = [arguments[0], "--samples", *arguments[1:]]
+        self.assertEqual({**json.loads(run(*by_name, "--force", "--json")), "seconds": 0}, {**printed, "seconds": 0})
+        for words, text in (([*by_name, arguments[1]], "by --samples"), ([arguments[0], *arguments[2:]], "--samples is missing")):
+            refused = call(*words, "--force")
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(text, refused.stderr)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ class Recipes(unittest.TestCase):
     def test_quick_is_the_files(self):
         sources = {"mnist": ["--data", "mnist:digits"], "stacked-mnist": ["--data", "stacked-mnist:digits"],
                    **{name: ["--data", "images.npy", "--preset", name] for name in ("fashion-mnist", "cifar10", "celeba")}}
+        sources.update({name + "-res12": [*sources[name], "--net", "res12"] for name in ("mnist", "fashion-mnist", "celeba")})
         self.assertEqual({name + ".toml" for name in sources}, set(os.listdir(CONFIGS + "/quick")))
         for name, words in sources.items():
             with self.subTest(recipe=name):
@@ -51,6 +52,13 @@ class Recipes(unittest.TestCase):
                 file = plan("--config", f"{CONFIGS}/quick/{name}.toml", "--recipe", "none", *words[:2])
                 self.assertEqual(compared(quick), compared(file))
                 self.assertEqual(quick["recipe"], "quick")
+
+    def test_a_run_from_a_model_has_the_recipe_of_its_network(self):
+        bundled = plan("--data", "mnist:digits", "--init", "mnist")
+        self.assertEqual((bundled["net"], bundled["width"], bundled["pad"], bundled["batch"]), ("res12", 32, -1, 64))
+        run("train", "--data", "mnist:digits", "--width", 4, "--batch", 4, "--steps", 1, "--preview-every", 0, "--out", "first")
+        again = plan("--data", "mnist:digits", "--init", "first/00000")
+        self.assertEqual((again["net"], again["levels"], again["pad"], again["lr"]), ("unet", 3, 0, 2e-3))
 
     def test_quick_is_the_default(self):
         self.assertEqual(plan("--data", "mnist:digits"), plan("--data", "mnist:digits", "--recipe", "quick"))

@@ -61,10 +61,11 @@ class Score(unittest.TestCase):
         return result
 
     def test_fit(self):
-        self.assertEqual((self.fitted["n_fit"], self.fitted["n_calibration"], self.fitted["rate"]), (200, 160, RATE))
+        self.assertEqual([self.fitted[name] for name in ("n_fit", "n_scale", "n_calibration", "rate")], [200, 40, 160, RATE])
         again = json.loads(run(*self.fit("again.safetensors"), "--batch", 7, "--format", "json"))
         self.assertAlmostEqual(again["threshold"], self.fitted["threshold"], 5)
-        self.assertIn("threshold", run(*self.fit("again.safetensors"), "--force"))
+        self.assertIn("fitted to    200 of them; of the others 40 set the scale of scores and 160 the threshold",
+                      run(*self.fit("again.safetensors"), "--force"))
         self.assertIn("exists already", call(*self.fit("again.safetensors")).stderr)
 
     def test_false_alarms_and_outliers(self):

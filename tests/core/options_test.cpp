@@ -121,8 +121,8 @@ TEST_F(Options, Switches) {
 }
 
 TEST_F(Options, UnknownOptionsGetASuggestion) {
-  refuses({"--widht", "3"}, "did you mean width?");
-  refuses({"--wdth=3"}, "did you mean width?");
+  refuses({"--widht", "3"}, "did you mean --width?");
+  refuses({"--wdth=3"}, "did you mean --width?");
   refuses({"--zzzzzz"}, "mdsm train --help");
   refuses({"--no-such"}, "'no-such'");
   refuses({"--set", "widht=3"}, "did you mean width?");

@@ -129,6 +129,11 @@ TEST(Detector, RefusesTooFewImagesForItsRate) {
   const auto good = [](int64_t n) { return std::make_shared<ListDataset>(noise(n, 0.2, 1)); };
   EXPECT_ERROR(eval::Detector::fit(engine, good(200), options), "80 held-out images cannot show");
   EXPECT_ERROR(eval::Detector::fit(engine, good(60), options), "too few");
+  EXPECT_ERROR(eval::Detector::fit(engine, good(60), options),
+               "give at least 247 images for a false-alarm rate of 0.01");
+  EXPECT_ERROR(eval::Detector::fit(engine, good(246), options),
+               "give at least 247 images, or use --rate 0.01");
+  EXPECT_EQ(eval::Detector::fit(engine, good(247), options).state().calibration.size(), 99u);
 }
 
 }  // namespace

@@ -20,13 +20,14 @@ struct OptionsFixture {
     set.add("exact", exact, "");
     set.add("crop", crop, "");
     set.add("resize", resize, "");
+    set.add("pad", pad, "");
     declare_train_options(set, options, objectives);
     defaults = set.to_json();
     set.parse(arguments);
   }
   std::string data;
   bool flip = false, exact = false;
-  int64_t crop = 0, resize = 0;
+  int64_t crop = 0, resize = 0, pad = -1;
   // As mdsm train does for a new run.
   void resolve(const std::string& source, Recipe recipe = Recipe::none) {
     apply_recipe(set, recipe, options.preset, source);
@@ -82,12 +83,14 @@ TEST(Recipes, PaperIsThePresetOfTheDataSet) {
 TEST(Recipes, QuickIsWhatWasFoundBest) {
   OptionsFixture clothes({"--data", "fashion-mnist:PATH"});
   clothes.resolve(clothes.data, Recipe::quick);
-  EXPECT_EQ(clothes.options.network, network::Network::res12);
-  EXPECT_EQ(clothes.options.width, 16);
-  EXPECT_EQ(clothes.options.bowl, 1);
-  EXPECT_EQ(clothes.options.schedule.steps, 13000);
+  EXPECT_EQ(clothes.options.network, network::Network::unet);
+  EXPECT_EQ(clothes.options.width, 32);
+  EXPECT_EQ(clothes.options.levels, 3);
+  EXPECT_EQ(clothes.now("pad"), 0) << "28x28 images as they are";
+  EXPECT_EQ(clothes.options.bowl, 0);
+  EXPECT_EQ(clothes.options.schedule.steps, 5000);
   EXPECT_EQ(clothes.options.schedule.lr, 2e-3);
-  EXPECT_EQ(clothes.options.schedule.warmup, 500);
+  EXPECT_EQ(clothes.options.schedule.warmup, 300);
   EXPECT_EQ(clothes.now("weight-power"), 1);
 
   OptionsFixture folder({"--data", "photos"});
@@ -109,9 +112,37 @@ TEST(Recipes, QuickGivesWayAndFitsWhatWasGiven) {
   OptionsFixture linear({"--data", "photos", "--head", "linear"});
   linear.resolve(linear.data, Recipe::quick);
   EXPECT_EQ(linear.options.network, network::Network::res12) << "unet has no such head";
-  OptionsFixture unet({"--data", "mnist", "--net", "unet"});
+  OptionsFixture unet({"--data", "stacked-mnist", "--net", "unet"});
   unet.resolve(unet.data, Recipe::quick);
   EXPECT_EQ(unet.options.bowl, 0);
+  EXPECT_EQ(unet.options.schedule.steps, 6000) << "a U-Net for all other images";
+  OptionsFixture deep({"--data", "mnist", "--levels", "4", "--pad", "32"});
+  deep.resolve(deep.data, Recipe::quick);
+  EXPECT_EQ(deep.options.levels, 4);
+  EXPECT_EQ(deep.now("pad"), 32);
+}
+
+TEST(Recipes, QuickHasRowsForThePapersNetworks) {
+  for (const std::vector<std::string>& asked :
+       {std::vector<std::string>{"--net", "res12"}, {"--bowl", "1"}, {"--head", "quadratic"}}) {
+    std::vector<std::string> words{"--data", "fashion-mnist"};
+    words.insert(words.end(), asked.begin(), asked.end());
+    OptionsFixture f(words);
+    f.resolve(f.data, Recipe::quick);
+    EXPECT_EQ(f.options.network, network::Network::res12) << asked.front();
+    EXPECT_EQ(f.options.width, 16);
+    EXPECT_EQ(f.now("pad"), -1) << "28x28 images to 32";
+    EXPECT_EQ(f.options.bowl, 1);
+    EXPECT_EQ(f.options.batch, 64);
+    EXPECT_EQ(f.options.schedule.steps, 13000);
+  }
+  OptionsFixture deeper({"--data", "mnist", "--net", "res18"});
+  deeper.resolve(deeper.data, Recipe::quick);
+  EXPECT_EQ(deeper.options.network, network::Network::res18);
+  EXPECT_EQ(deeper.options.schedule.lr, 1.5e-3);
+  OptionsFixture from_model({"--data", "mnist"});
+  apply_recipe(from_model.set, Recipe::quick, Preset::none, "mnist", network::Network::res12);
+  EXPECT_EQ(from_model.now("pad"), -1);
 }
 
 TEST(Presets, LeaveAloneWhatTheUserGave) {

@@ -69,7 +69,13 @@ void check_same(distributed::Communicator& world, const json& what) {
   const json first = parse_json(world.broadcast(json_text(what)));
   const std::string own = difference(first, parse_json(json_text(what)), world.rank());
   if (!world.any(!own.empty())) return;
-  for (const std::string& found : world.gather(own))
+  const std::vector<std::string> all = world.gather(own);
+  // Whoever ends first ends the others: not before all of them know why.
+  try {
+    world.barrier();
+  } catch (const Error&) {  // another rank, which knows too, has ended meanwhile
+  }
+  for (const std::string& found : all)
     if (!found.empty()) fail_usage("start all processes alike, on the same data", "{}", found);
 }
 

@@ -2,6 +2,7 @@
 that is killed and comes back."""
 import os
 import signal
+import socket
 import sys
 import time
 import unittest
@@ -202,9 +203,10 @@ class Life(unittest.TestCase):
         return job, server.get(f"/api/jobs/{job['id']}")["run"]
 
     def test_ctrl_c_keeps_what_is_at_work(self):
-        with Server() as server:
+        with Server(own_session=True) as server:
             job, run = self.training(server)
-            self.assertEqual(server.interrupt(), 0)
+            with socket.create_connection(("127.0.0.1", server.port)):  # which takes the server a moment to end
+                self.assertEqual(server.interrupt(), 0)
             server.start()
             found = server.wait(job, ["running", "failed", "done"])
             self.assertEqual((found["state"], found["again"], found["run"]), ("running", True, run), found["error"])

@@ -35,8 +35,8 @@ def text_of(data):
 class Server:
     """with Server() as server: server.get("/api/models")"""
 
-    def __init__(self, *options, root=None):
-        self.options, self.folder = options, None
+    def __init__(self, *options, root=None, own_session=False):
+        self.options, self.folder, self.own_session = options, None, own_session
         if root is None:
             self.folder = tempfile.TemporaryDirectory()
             root = self.folder.name
@@ -53,7 +53,7 @@ class Server:
 
     def start(self, port=0):
         self.process = subprocess.Popen([MDSM, "serve", "--root", self.root, "--port", str(port), *self.options],
-                                        stdout=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True)
+                                        stdout=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=self.own_session)
         line = self.process.stdout.readline()
         self.url = re.search(r"http://\S+", line)[0]
         self.port = int(re.search(r":(\d+)/", self.url)[1])
@@ -152,7 +152,7 @@ class Server:
         return int(found[1]) if found else None
 
     def interrupt(self):
-        """Ctrl-C in its terminal, which sends it to every process of the group."""
+        """Ctrl-C in its terminal, which sends it to every process of the group; for a server with a session of its own."""
         os.killpg(self.process.pid, signal.SIGINT)
         return self.stop(0)
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -63,6 +64,20 @@ void FolderLock::release() {
   if (descriptor_ < 0) return;
   ::unlink(file_.c_str());
   ::close(std::exchange(descriptor_, -1));
+}
+
+// A killed process leaves the file. What is locked stands in /proc/locks, as in
+// "1: FLOCK  ADVISORY  WRITE 4711 fe:00:524301 0 EOF"; only the last of the three numbers is the same for all
+// file systems.
+bool is_locked(const fs::path& folder) {
+  struct stat file = {};
+  if (::stat((folder / "lock").c_str(), &file) != 0) return false;
+  std::ifstream locks("/proc/locks");
+  if (!locks) return true;  // somebody has, or had
+  const std::string inode = ":" + std::to_string(file.st_ino) + " ";
+  for (std::string line; std::getline(locks, line);)
+    if (line.find(" FLOCK ") != std::string::npos && line.find(inode) != std::string::npos) return true;
+  return false;
 }
 
 void remove_temporary_files(const fs::path& folder) {

@@ -23,6 +23,9 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
+// Whether a process works in the folder now. Does not touch the lock: somebody may be about to take it.
+bool is_locked(const fs::path& folder);
+
 // Temporary files that a killed process left in the folder (name.tmpPID).
 void remove_temporary_files(const fs::path& folder);
 

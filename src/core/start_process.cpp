@@ -1,6 +1,7 @@
 #include "core/start_process.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,12 +44,15 @@ class EnvironmentGuard {
 // Between fork and exec: only what is safe there. A failed exec is told through the report pipe.
 [[noreturn]] void become(const ProcessStart& start, char* const* arguments, int report, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, start.death_signal);
-  if (getppid() != parent) _exit(127);                                       // it died before the line above
+  if (getppid() != parent) _exit(127);  // it died before the line above
+  if (start.own_group) setpgid(0, 0);
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_DFL);  // ignored ones are inherited
   const int streams[] = {start.input, start.output, start.errors};
   bool good = true;
   for (int stream = 0; stream < 3; ++stream)
     good = good && (streams[stream] < 0 || dup2(streams[stream], stream) >= 0);
+  // Files that a library opened without O_CLOEXEC, as connections of the server: not the child's.
+  close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   if (good) execvp(arguments[0], arguments);
   const int error = errno;
   [[maybe_unused]] const ssize_t written = write(report, &error, sizeof error);

@@ -15,6 +15,7 @@ struct ProcessStart {
   std::vector<std::string> command;          // command[0] is looked up in PATH
   Environment environment = {};              // added to this process's own
   int input = -1, output = -1, errors = -1;  // descriptors of its standard streams; -1: those of this process
+  bool own_group = false;                    // what a terminal sends (Ctrl-C) does not reach it
   int death_signal = 15;                     // what it gets when this process dies: SIGTERM
 };
 

@@ -1,6 +1,8 @@
 #include "serve/api.h"
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 
 #include "app/version.h"
 #include "core/error.h"
@@ -18,23 +20,38 @@ using nlohmann::json;
 
 namespace {
 
-constexpr size_t kLargestFile = 256 << 20, kLongestList = 1000;
+constexpr size_t kLongestList = 1000;
+
+// The next part of a file: however many ask for however much, it takes little memory, and a slow client has
+// the time of a write for each part.
+bool send_part(std::ifstream& in, size_t offset, size_t left, httplib::DataSink& sink) {
+  std::array<char, 65536> part;
+  in.seekg(static_cast<std::streamoff>(offset)).read(part.data(), std::min(left, part.size()));
+  return in.gcount() > 0 && sink.write(part.data(), static_cast<size_t>(in.gcount()));
+}
 
 void answer_file(Response& response, const std::optional<fs::path>& file) {
   std::error_code error;
-  if (!file || !fs::is_regular_file(*file, error) || fs::file_size(*file, error) > kLargestFile)
-    return answer_error(response, 404, "no such file");
-  response.set_content(read_text(*file), std::string(content_type(file->string())).c_str());
+  if (!file || !fs::is_regular_file(*file, error)) return answer_error(response, 404, "no such file");
+  const auto in = std::make_shared<std::ifstream>(*file, std::ios::binary | std::ios::ate);
+  if (!*in) return answer_error(response, 404, "no such file");
+  const auto size = static_cast<size_t>(in->tellg());
+  const std::string type(content_type(file->string()));
+  if (size == 0) return response.set_content("", type.c_str());
+  response.set_content_provider(size, type.c_str(),
+                                [in](size_t offset, size_t left, httplib::DataSink& sink) {
+                                  return send_part(*in, offset, left, sink);
+                                });
 }
 
-// Files below a folder, as paths from it.
+// Files below a folder, as paths from it. A job may be writing there: what has gone meanwhile is no error.
 json files_below(const fs::path& folder) {
   constexpr size_t kMost = 2000;
   std::error_code error;
   std::vector<std::string> found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, error))
-    if (entry.is_regular_file(error) && found.size() < kMost)
-      found.push_back(entry.path().lexically_relative(folder).string());
+  for (fs::recursive_directory_iterator entry(folder, error), end; entry != end && found.size() < kMost;
+       entry.increment(error))
+    if (entry->is_regular_file(error)) found.push_back(entry->path().lexically_relative(folder).string());
   std::erase_if(found,
                 [](const std::string& name) { return plain_parts(name).empty() || name.ends_with("lock"); });
   std::ranges::sort(found);

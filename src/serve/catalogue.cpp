@@ -1,10 +1,13 @@
 #include "serve/catalogue.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "app/models.h"
 #include "app/sampler_choice.h"
 #include "core/error.h"
+#include "core/folder_lock.h"
 #include "core/json.h"
 #include "data/sources.h"
 #include "eval/detector.h"
@@ -12,7 +15,7 @@
 #include "network/model_file.h"
 #include "serve/names.h"
 #include "train/run_folder.h"
-#include "train/stats.h"
+#include "train/stats_follower.h"
 
 namespace mdsm::serve {
 namespace {
@@ -41,10 +44,18 @@ bool is_run(const std::string& name) {
   return inside(kRuns, name) && fs::is_regular_file(fs::path(kRuns) / name / "options.json", error);
 }
 
-std::vector<train::StatsRecord> stats_of(const fs::path& run) {
-  std::error_code error;
-  const fs::path file = run / "stats.jsonl";
-  return fs::exists(file, error) ? train::read_stats(file) : std::vector<train::StatsRecord>{};
+// What use(StatsFollower) gives for a run. Curves are kept, so that a page that looks again costs what is
+// new.
+template <class Use>
+auto with_stats(const fs::path& run, const Use& use) {
+  constexpr size_t kMostRuns = 1000;
+  static std::mutex mutex;
+  static std::map<fs::path, train::StatsFollower> all;
+  const std::lock_guard lock(mutex);
+  if (all.size() > kMostRuns) all.clear();
+  train::StatsFollower& one = all.try_emplace(run, run / "stats.jsonl", kMostLines).first->second;
+  one.look();
+  return use(one);
 }
 
 bool is_model_file(const fs::path& path) {
@@ -129,27 +140,25 @@ json run_list() {
 
 json run_facts(const std::string& run) {
   const fs::path place = run_place(run);
-  std::error_code error;
-  const auto records = stats_of(place);
+  const auto last = with_stats(place, [](const auto& stats) { return stats.last(); });
   const json options = train::RunFolder::recorded_options(place);
   json facts = {{"name", run},
                 {"options", options},
-                {"step", records.empty() ? 0 : records.back().step},
+                {"step", last ? last->step : 0},
                 {"steps", options.value("steps", json())},
-                {"loss", records.empty() ? json() : json(records.back().loss)},
-                {"time", records.empty() ? json() : json(records.back().time)},
+                {"loss", last ? json(last->loss) : json()},
+                {"time", last ? json(last->time) : json()},
                 {"previews", files_of(place, "preview-", ".png")},
                 {"checkpoints", files_of(place, "ema", kEnding)},
-                {"locked", fs::exists(place / "lock", error)}};
+                {"locked", is_locked(place)}};
   return facts;
 }
 
 json run_curve(const std::string& run) {
-  const auto records = stats_of(run_place(run));
-  const size_t stride = std::max<size_t>(1, (records.size() + kMostLines - 1) / kMostLines);
   json lines = json::array();
-  for (size_t i = 0; i < records.size(); ++i)
-    if (i % stride == 0 || i + 1 == records.size()) lines.push_back(train::to_json(records[i]));
+  for (const train::StatsRecord& record :
+       with_stats(run_place(run), [](const auto& stats) { return stats.curve(); }))
+    lines.push_back(train::to_json(record));
   return lines;
 }
 

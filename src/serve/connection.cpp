@@ -12,15 +12,17 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookAtClient{250};  // between looks at the stop flag
 
-std::string cut_off_answer(int status) {
+std::string short_answer(int status) {
   const char* const reason = status == 408   ? "Request Timeout"
                              : status == 413 ? "Content Too Large"
+                             : status == 503 ? "Service Unavailable"
                                              : "Request Header Fields Too Large";
   return "HTTP/1.1 " + std::to_string(status) + " " + reason +
          "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 }
 
 thread_local bool close_after = false;
+thread_local bool too_many = false;  // of the thread that takes connections: this one cannot be served
 
 }  // namespace
 
@@ -62,8 +64,8 @@ void Connection::count(char byte) {
   ++taken_;
   if (in_body_) return;
   if (byte != '\n') {
-    if (byte != '\r') ++line_;
-  } else if (line_ == 0) {
+    ++line_, return_ = byte == '\r';
+  } else if (line_ == 1 && return_) {
     in_body_ = true, taken_ = 0, until_ = Clock::now() + allowance_.body_time;
   } else {
     line_ = 0;
@@ -91,7 +93,7 @@ bool Connection::can_write() const {
 // Somebody who was cut off is told why, whatever the library made of it.
 ssize_t Connection::write(const char* from, size_t size) {
   if (!broken_off_) return send_all({from, size}) ? static_cast<ssize_t>(size) : -1;
-  if (!std::exchange(told_, true)) send_all(cut_off_answer(broken_off_));
+  if (!std::exchange(told_, true)) send_all(short_answer(broken_off_));
   return static_cast<ssize_t>(size);
 }
 
@@ -130,8 +132,26 @@ bool GuardedServer::serve_one(httplib::Stream& stream) {
 
 void GuardedServer::close_after_this() { close_after = true; }
 
+Workers::Taken Workers::enqueue(std::function<void()> work) {
+  if (waiting_ >= kWaiting) {
+    too_many = true;
+    work();
+    too_many = false;
+  } else {
+    ++waiting_;
+    threads_.enqueue([this, work = std::move(work)] {
+      --waiting_;
+      work();
+    });
+  }
+  return static_cast<Taken>(true);
+}
+
 bool GuardedServer::process_and_close_socket(socket_t socket) {
-  {
+  if (too_many) {
+    const std::string answer = short_answer(503);
+    send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  } else {
     Connection connection(socket, allowance_, stop_);
     bool good = true;
     while (good && connection.wait_for_request()) good = serve_one(connection) && !connection.broken_off();

@@ -3,11 +3,15 @@
 // length of a line, the time for a whole request, chunked bodies) is limited here.
 #pragma once
 
+#include <httplib.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "serve/any_stream.h"
 
@@ -50,14 +54,35 @@ class Connection : public AnyStream {
   Clock::time_point until_;     // when the part of the request at hand must have come
   size_t taken_ = 0;            // bytes of it
   bool in_body_ = false, told_ = false;
-  int line_ = 0;  // bytes of the line at hand, without its end: an empty one ends the head
+  // The head ends where the library says so: at a line of a carriage return and a line feed. It skips a line
+  // feed alone, after which a client could send as much head as it may send body.
+  int line_ = 0;         // bytes of the line at hand, without the line feed
+  bool return_ = false;  // the last of them is a carriage return
   int broken_off_ = 0;
+};
+
+// Threads that serve a connection each, and connections that wait for one. One more is told so and closed:
+// files that the process may have open must be left for jobs.
+class Workers : public httplib::TaskQueue {
+ public:
+  static constexpr size_t kThreads = 384, kWaiting = 256;
+
+  // Versions of cpp-httplib differ in whether they want to know that it was taken.
+  using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
+  Taken enqueue(std::function<void()> work) override;
+  void shutdown() override { threads_.shutdown(); }
+
+ private:
+  std::atomic<size_t> waiting_{0};
+  httplib::ThreadPool threads_{kThreads};
 };
 
 // A server whose connections are of this kind.
 class GuardedServer : public httplib::Server {
  public:
-  explicit GuardedServer(const Allowance& allowance) : allowance_(allowance) {}
+  explicit GuardedServer(const Allowance& allowance) : allowance_(allowance) {
+    new_task_queue = [] { return new Workers; };
+  }
 
   // One request from any stream; false where the connection is to be closed. Also for fuzzing.
   bool serve_one(httplib::Stream& stream);

@@ -5,6 +5,7 @@
 
 #include "core/base64.h"
 #include "core/error.h"
+#include "core/folder_lock.h"
 #include "core/json.h"
 #include "serve/catalogue.h"
 
@@ -68,7 +69,8 @@ NextEvent job_events(const JobQueue& queue, const std::string& id,
 NextEvent run_events(const std::string& run) {
   return [run, told = std::string()]() mutable -> Event {
     const fs::path folder = run_place(run);
-    const std::string now = stamp(folder / "stats.jsonl") + stamp(folder) + stamp(folder / "lock");
+    const std::string now =
+        stamp(folder / "stats.jsonl") + stamp(folder) + (is_locked(folder) ? "locked" : "");
     if (now == told) return {};
     told = now;
     return {"run", json_text({{"facts", run_facts(run)}, {"curve", run_curve(run)}}), false};

@@ -3,6 +3,8 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 
 #include "core/error.h"
 
@@ -47,6 +49,10 @@ bool changes(const std::string& method) { return method == "POST" || method == "
 void check_address(const ServeOptions& options) {
   if (!options.token.empty() && options.token.size() < 16)
     fail_usage("use 16 characters or more, as openssl rand -hex 16 gives", "--token is too short to be safe");
+  const auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("-._~", c); };
+  if (!std::ranges::all_of(options.token, plain))
+    fail_usage("use letters, digits and -._~, as openssl rand -hex 16 gives",
+               "--token has characters that mean something in an address or a cookie");
   if (options.token.empty() && !is_loopback(options.address))
     fail_usage("add --token with a secret of 16 characters or more, or leave --address out",
                "--address {} lets other machines in", options.address);

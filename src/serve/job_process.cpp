@@ -53,6 +53,7 @@ JobProcess::JobProcess(const std::vector<std::string>& words, const fs::path& fo
   wait_for_earlier(output.number);
   ProcessStart start{.name = "the job", .command = {program_path().string()}};
   start.command.insert(start.command.end(), words.begin(), words.end());
+  start.own_group = true;  // Ctrl-C ends the server, which asks its jobs to end and keeps them
   start.input = input.number, start.output = output.number, start.errors = errors.number;
   pid_ = start_process(start);
   const rlimit most{memory, memory};

@@ -30,6 +30,11 @@ bool is_good(const Job& job, int status) {
          (WEXITSTATUS(status) == 0 || (job.command == "score" && WEXITSTATUS(status) == kOutliersFound));
 }
 
+void remove_folder(const fs::path& folder) {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
 // The program's own line, without its beginning, or how the process ended.
 std::string problem(const fs::path& folder, int status) {
   const std::string start = "mdsm: error: ", line = last_line_of(folder / "errors.txt");
@@ -43,16 +48,19 @@ JobQueue::JobQueue(fs::path folder, const QueueLimits& limits) : folder_(std::mo
   load();
 }
 
-JobQueue::~JobQueue() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
+void JobQueue::ask_to_end() {
+  const std::lock_guard lock(mutex_);
+  ending_ = true;
   changed_.notify_all();
+}
+
+JobQueue::~JobQueue() {
+  ask_to_end();
   for (auto& [lane, thread] : lanes_) thread.join();
 }
 
-// What was at work or waiting when a server ended is to be done. A folder without a job was never told of.
+// What was at work or waiting when a server ended is to be done. A folder without a job was never told of,
+// and goes.
 void JobQueue::load() {
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string id = entry.path().filename().string();
@@ -62,7 +70,10 @@ void JobQueue::load() {
     const fs::path file = entry.path() / "job.json";
     std::error_code error;
     try {
-      if (!fs::exists(file, error)) continue;
+      if (!fs::exists(file, error)) {
+        if (!error && entry.is_directory(error)) remove_folder(entry.path());
+        continue;
+      }
       Job job = job_from_json(read_text(file), file.string());
       if (job.id != id) fail("remove the folder", "{}: of another job", file.string());
       job.again = job.again || job.state == JobState::running;
@@ -89,24 +100,23 @@ void JobQueue::keep(const Job& job) const {
   write_file(folder_of(job.id) / "job.json", json_text(to_json(job), 1) + "\n");
 }
 
-void JobQueue::forget_oldest() {
+bool JobQueue::full() const {
+  const auto waits = [](const auto& one) { return one.second.state == JobState::queued; };
+  return std::ranges::count_if(jobs_, waits) >= static_cast<int64_t>(limits_.waiting);
+}
+
+// Those whose folders are to go.
+std::vector<std::string> JobQueue::forget_oldest() {
   std::vector<std::string> over;
   for (const auto& [id, job] : jobs_)
     if (job.over()) over.push_back(id);
-  for (size_t i = 0; over.size() > limits_.kept && i < over.size() - limits_.kept; ++i) {
-    std::error_code error;
-    fs::remove_all(folder_of(over[i]), error);
-    jobs_.erase(over[i]);
-  }
+  over.resize(over.size() - std::min(over.size(), limits_.kept));
+  for (const std::string& id : over) jobs_.erase(id);
+  return over;
 }
 
 std::optional<Job> JobQueue::add(const std::function<Job(const fs::path&)>& make) {
   std::string id;
-  const auto full = [&] {
-    return std::ranges::count_if(jobs_, [](const auto& one) {
-             return one.second.state == JobState::queued;
-           }) >= static_cast<int64_t>(limits_.waiting);
-  };
   {
     const std::lock_guard lock(mutex_);
     if (full()) return std::nullopt;
@@ -117,17 +127,23 @@ std::optional<Job> JobQueue::add(const std::function<Job(const fs::path&)>& make
   try {
     Job job = make(folder);
     job.created = now();
-    const std::lock_guard lock(mutex_);
-    if (full()) fail("wait until some are done", "too many jobs wait");
+    const std::lock_guard disk(disk_);
     keep(job);
-    jobs_[id] = job;
-    forget_oldest();
+    std::unique_lock lock(mutex_);
+    if (full()) {
+      lock.unlock();
+      remove_folder(folder);
+      return std::nullopt;
+    }
     ensure_lane(job.lane);
+    jobs_[id] = job;
     changed_.notify_all();
+    const std::vector<std::string> forgotten = forget_oldest();
+    lock.unlock();
+    for (const std::string& old : forgotten) remove_folder(folder_of(old));
     return job;
   } catch (...) {
-    std::error_code error;
-    fs::remove_all(folder, error);
+    remove_folder(folder);
     throw;
   }
 }
@@ -146,27 +162,32 @@ std::vector<Job> JobQueue::all() const {
 }
 
 bool JobQueue::cancel(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard disk(disk_);
+  std::unique_lock lock(mutex_);
   const auto found = jobs_.find(id);
   if (found == jobs_.end() || found->second.over()) return false;
-  if (found->second.state == JobState::queued) {
-    found->second.state = JobState::cancelled;
-    found->second.ended = now();
-    keep(found->second);
-  } else {
+  if (found->second.state == JobState::running) {
     cancelled_.insert(id);
+    changed_.notify_all();
+    return true;
   }
-  changed_.notify_all();
+  found->second.state = JobState::cancelled;
+  found->second.ended = now();
+  const Job job = found->second;
+  lock.unlock();
+  keep(job);
   return true;
 }
 
 bool JobQueue::remove(const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end() || !found->second.over()) return false;
-  std::error_code error;
-  fs::remove_all(folder_of(id), error);
-  jobs_.erase(found);
+  const std::lock_guard disk(disk_);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end() || !found->second.over()) return false;
+    jobs_.erase(found);
+  }
+  remove_folder(folder_of(id));
   return true;
 }
 
@@ -181,13 +202,15 @@ std::optional<Job> JobQueue::next(const std::string& lane) {
   Job& job = found->second;
   job.state = JobState::running;
   job.started = now();
-  keep(job);
   return job;
 }
 
+// One that is over is told of when it is on the disk.
 void JobQueue::update(const Job& job) {
+  std::unique_lock disk(disk_, std::defer_lock);
+  if (job.over()) disk.lock(), keep(job);
   const std::lock_guard lock(mutex_);
-  if (job.over()) keep(job), cancelled_.erase(job.id);
+  if (job.over()) cancelled_.erase(job.id);
   jobs_[job.id] = job;
 }
 
@@ -198,6 +221,7 @@ void JobQueue::work(const std::string& lane) {
     } catch (const std::exception& error) {  // a full disk must not take the server along
       job->state = JobState::failed, job->error = error.what(), job->ended = now();
       const std::lock_guard lock(mutex_);
+      cancelled_.erase(job->id);
       jobs_[job->id] = *job;
     }
   }
@@ -206,6 +230,10 @@ void JobQueue::work(const std::string& lane) {
 void JobQueue::run(Job job) {
   const fs::path folder = folder_of(job.id);
   const bool trains = job.lane == "train";
+  {
+    const std::lock_guard disk(disk_);
+    keep(job);
+  }
   JobProcess process(job.again ? words_again(job, folder) : job.words, folder,
                      limits_.memory > 0 ? limits_.memory : available_memory());
   bool cancelled = false, late = false, ending = false;

@@ -28,11 +28,13 @@ class JobQueue {
  public:
   // Takes up what the folder holds. Nothing runs before start().
   JobQueue(fs::path folder, const QueueLimits& limits);
-  ~JobQueue();  // jobs at work are asked to save and end; the next queue goes on with them
+  ~JobQueue();  // asks jobs to end and waits for them; the next queue goes on with them
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
 
   void start();
+  // Jobs at work are asked to save and end, no other is begun. The destructor waits for them.
+  void ask_to_end();
   // make(folder) gives the job for a new folder; where it throws, the folder goes. Nothing where too many
   // wait.
   std::optional<Job> add(const std::function<Job(const fs::path& folder)>& make);
@@ -45,18 +47,29 @@ class JobQueue {
  private:
   void load();
   void keep(const Job& job) const;
-  void forget_oldest();
+  bool full() const;
+  std::vector<std::string> forget_oldest();
   void ensure_lane(const std::string& lane);
   void work(const std::string& lane);
   void run(Job job);
   std::optional<Job> next(const std::string& lane);
   void update(const Job& job);
 
+  // Numbers with leading zeros: those that outgrew them come last.
+  struct ByNumber {
+    bool operator()(const std::string& a, const std::string& b) const {
+      return a.size() != b.size() ? a.size() < b.size() : a < b;
+    }
+  };
+
   fs::path folder_;
   QueueLimits limits_;
+  // Whoever writes or removes files of jobs has the first, and takes the second only for moments: who asks
+  // what there is never waits for the disk.
+  std::mutex disk_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, Job> jobs_;
+  std::map<std::string, Job, ByNumber> jobs_;
   std::set<std::string> cancelled_;
   std::map<std::string, std::thread> lanes_;
   uint64_t next_id_ = 1;

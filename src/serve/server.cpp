@@ -5,7 +5,6 @@
 namespace mdsm::serve {
 namespace {
 
-constexpr size_t kThreads = 384;       // connections that are served at once
 constexpr size_t kBodiesInMemory = 8;  // full ones, of all connections together
 
 QueueLimits limits(const ServeOptions& options) {
@@ -31,7 +30,6 @@ Service::Service(const ServeOptions& options, const Commands& commands, GuardedS
       guard_(options, port),
       queue_(jobs, limits(options)),
       api_(options_, commands_, guard_, queue_, server.stopping()) {
-  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   server.set_tcp_nodelay(true);
   server.set_default_headers(safe_headers());
   server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {

@@ -23,18 +23,38 @@ std::vector<double> numbers_or_nan(const json& values) {
   return numbers;
 }
 
-// Every whole line that is one of statistics: its text, with the line break, its values and its step.
+// Its values, where the line is one of statistics.
+std::optional<json> values_of(std::string_view line) {
+  json values = parse_json(line);
+  if (!values.is_object() || !values.contains("step") || !values["step"].is_number_unsigned() ||
+      values["step"] > kMaxSteps)
+    return std::nullopt;
+  return values;
+}
+
+StatsRecord record_of(const json& values) {
+  StatsRecord r;
+  r.step = json_value<int64_t>(values.at("step"));
+  const std::map<std::string, double*> fields = {
+      {"loss", &r.loss}, {"loss_last", &r.loss_last},       {"grad_norm", &r.grad_norm},
+      {"lr", &r.lr},     {"images_per_s", &r.images_per_s}, {"seconds", &r.seconds},
+      {"time", &r.time}};
+  for (const auto& [name, field] : fields) *field = number_or_nan(values.value(name, json()));
+  for (const auto& [name, value] : values.items())
+    if (name != "step" && !fields.contains(name)) r.own.push_back({name, "", numbers_or_nan(value)});
+  return r;
+}
+
+// Every whole line that is one of statistics: its text, with the line break, and its values.
 template <typename Use>
 void for_lines(const fs::path& path, const Use& use) {
   const std::string text = read_text(path);
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
     if (end == std::string::npos) break;
-    const std::string line = text.substr(at, end + 1 - at);
+    const std::string_view line = std::string_view(text).substr(at, end + 1 - at);
     at = end + 1;
-    const json values = parse_json(line);
-    if (!values.is_object() || !values.contains("step") || !values["step"].is_number_unsigned()) continue;
-    if (values["step"] <= kMaxSteps) use(line, values, json_value<int64_t>(values["step"]));
+    if (const auto values = values_of(line)) use(line, *values);
   }
 }
 
@@ -108,27 +128,22 @@ StatsMeter StatsMeter::from_json(const JsonObject& values) {
 
 void StatsFile::append(const StatsRecord& record) { file_.append(json_text(to_json(record)) + "\n"); }
 
+std::optional<StatsRecord> stats_record(std::string_view line) {
+  const auto values = values_of(line);
+  return values ? std::optional(record_of(*values)) : std::nullopt;
+}
+
 std::vector<StatsRecord> read_stats(const fs::path& path) {
   std::vector<StatsRecord> records;
-  for_lines(path, [&](const std::string&, const json& values, int64_t step) {
-    StatsRecord& r = records.emplace_back();
-    r.step = step;
-    const std::map<std::string, double*> fields = {
-        {"loss", &r.loss}, {"loss_last", &r.loss_last},       {"grad_norm", &r.grad_norm},
-        {"lr", &r.lr},     {"images_per_s", &r.images_per_s}, {"seconds", &r.seconds},
-        {"time", &r.time}};
-    for (const auto& [name, field] : fields) *field = number_or_nan(values.value(name, json()));
-    for (const auto& [name, value] : values.items())
-      if (name != "step" && !fields.contains(name)) r.own.push_back({name, "", numbers_or_nan(value)});
-  });
+  for_lines(path, [&](std::string_view, const json& values) { records.push_back(record_of(values)); });
   return records;
 }
 
 void cut_stats(const fs::path& path, int64_t step) {
   if (!fs::exists(path)) return;
   std::string kept;
-  for_lines(path, [&](const std::string& line, const json&, int64_t at) {
-    if (at <= step) kept += line;
+  for_lines(path, [&](std::string_view line, const json& values) {
+    if (json_value<int64_t>(values.at("step")) <= step) kept += line;
   });
   if (kept.size() != fs::file_size(path)) write_file(path, kept);
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,9 @@ class StatsFile {
  private:
   AppendFile file_;
 };
+
+// A line of statistics; nothing where it is none.
+std::optional<StatsRecord> stats_record(std::string_view line);
 
 // All whole lines, with what they have of the fields above; statistics without their tags.
 std::vector<StatsRecord> read_stats(const fs::path& path);

@@ -2,6 +2,8 @@
 clients. Each is refused with the right status, in bounded memory, while others are served."""
 import json
 import os
+import resource
+import signal
 import socket
 import sys
 import time
@@ -107,6 +109,7 @@ class Attack(unittest.TestCase):
         self.assertEqual((refused.returncode, refused.stdout), (2, ""))
         self.assertIn("--token", refused.stderr)
         self.assertEqual(call("serve", "--token", "short").returncode, 2)
+        self.assertIn("an address or a cookie", call("serve", "--token", "0123456789abcdef;&+").stderr)
         token = "0123456789abcdef0123"
         with Server("--address", "0.0.0.0", "--host", "127.0.0.1", "--token", token) as server:
             for path in ("/", "/api/jobs", "/main.js", "/api/session", "/?token=wrong"):
@@ -135,6 +138,9 @@ class Attack(unittest.TestCase):
         self.assertEqual(self.post(self.head(**{"Content-Length": len(twice)}), twice), 400)
         self.assertEqual(self.post(self.head(**{"Content-Length": 2, "X": "y" * 100_000})), 431)
         self.assertEqual(self.post("X: y\r\n" * 50_000 + self.head()), 431)
+        for line in (b"\n", b"\r\r\n"):  # no end of a head
+            head = b"GET / HTTP/1.1\r\n" + self.server.host() + line + b"X: y\r\n" * 20_000 + b"\r\n"
+            self.assertEqual(self.server.status_of(head), 431, line)
         self.assertEqual(self.server.status_of(b"GET /" + b"a" * 1_000_000), 431)
         self.assertEqual(self.server.status_of(b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n" + self.server.host() + b"\r\n"), 414)
         for head in (self.head(**{"Content-Length": 10**12}), self.head(**{"Content-Length": None, "Transfer-Encoding": "chunked"})):
@@ -161,6 +167,48 @@ class Attack(unittest.TestCase):
             except ConnectionResetError:
                 return None
         return int(answer[9:12])
+
+    def test_large_files_in_bounded_memory(self):
+        size = 100 << 20
+        with open(os.path.join(self.server.root, "serve", "jobs", self.job["id"], "out", "large.npy"), "wb") as file:
+            file.write(b"begin")
+            file.truncate(size)
+        before, held = self.server.memory(), []
+        for _ in range(4):
+            held.append(socket.create_connection(("127.0.0.1", self.server.port), timeout=30))
+            self.addCleanup(held[-1].close)
+            held[-1].sendall(f"GET /api/jobs/{self.job['id']}/files/out/large.npy HTTP/1.1\r\n".encode() + self.server.host() + b"\r\n")
+        for one in held:
+            self.assertIn(f"Content-Length: {size}\r\n".encode(), one.recv(100_000))
+        content = self.server.ask("GET", f"/api/jobs/{self.job['id']}/files/out/large.npy")[2]
+        self.assertEqual((len(content), content[:6], content.count(b"\0")), (size, b"begin\0", size - 5))
+        grown = self.server.memory() - before
+        print(f"five downloads of 100 MB: {grown:.0f} MB more at the peak")
+        if not SANITIZED:
+            self.assertLess(grown, 50)
+
+    def test_connections_wait_to_be_taken(self):
+        os.kill(self.server.process.pid, signal.SIGSTOP)
+        try:
+            for _ in range(150):
+                self.addCleanup(socket.create_connection(("127.0.0.1", self.server.port), timeout=5).close)
+        finally:
+            os.kill(self.server.process.pid, signal.SIGCONT)
+        self.assertEqual(self.answers(), 200)
+
+    def test_too_many_connections_leave_files_for_jobs(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 2048)), hard))
+        held = []
+        with Server() as server:
+            for _ in range(900):
+                held.append(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+                self.addCleanup(held[-1].close)
+            self.assertTrue(held[-1].recv(100).startswith(b"HTTP/1.1 503 "))
+            self.assertLess(len(server.open_files()), 700)
+            for one in held:
+                one.close()
+            self.assertEqual(server.ask("GET", "/api/jobs", timeout=30)[0], 200)
 
     def test_slow_and_half_open_clients_do_not_stop_others(self):
         held = []

@@ -2,6 +2,7 @@
 that is killed and comes back."""
 import os
 import signal
+import socket
 import sys
 import time
 import unittest
@@ -192,6 +193,58 @@ class Life(unittest.TestCase):
             server.done("sample", model=f"runs/{run}/ema-000020.safetensors", seeds="0", sampler="fast", steps=2)
             server.change("POST", f"/api/jobs/{again['id']}/cancel")
             self.assertEqual(server.wait(again)["state"], "cancelled")
+
+    def training(self, server):
+        """A job that trains for long, and its run, which has statistics."""
+        job = server.job("train", data="fashion-mnist", net="res6", width=4, steps=100000, batch=8, limit=64, stats_every=5, save_every=1000)
+        while not any(one["step"] for one in server.get("/api/runs")):
+            self.assertIn(server.get(f"/api/jobs/{job['id']}")["state"], ("queued", "running"))
+            time.sleep(0.1)
+        return job, server.get(f"/api/jobs/{job['id']}")["run"]
+
+    def test_ctrl_c_keeps_what_is_at_work(self):
+        with Server(own_session=True) as server:
+            job, run = self.training(server)
+            with socket.create_connection(("127.0.0.1", server.port)):  # which takes the server a moment to end
+                self.assertEqual(server.interrupt(), 0)
+            server.start()
+            found = server.wait(job, ["running", "failed", "done"])
+            self.assertEqual((found["state"], found["again"], found["run"]), ("running", True, run), found["error"])
+            server.change("POST", f"/api/jobs/{job['id']}/cancel")
+            self.assertEqual(server.wait(job)["state"], "cancelled")
+
+    def test_a_killed_training_is_seen_to_have_ended(self):
+        with Server() as server:
+            job, run = self.training(server)
+            events = server.events(f"/api/runs/{run}/events")
+            self.assertTrue(next(events)[1]["facts"]["locked"])
+            (child,) = server.children()
+            self.assertFalse([name for name in server.open_files(child) if name.startswith("socket:")], "connections are the server's alone")
+            os.kill(child, signal.SIGKILL)
+            while next(events)[1]["facts"]["locked"]:
+                continue
+            found = server.wait(job)
+            self.assertEqual((found["state"], found["error"]), ("failed", "ended by signal 9 (Killed)"))
+            self.assertTrue(os.path.exists(os.path.join(server.root, "runs", run, "lock")), "the file of the lock is left")
+            self.assertFalse(server.get(f"/api/runs/{run}")["facts"]["locked"])
+
+    def test_a_run_that_is_shortened_and_gone(self):
+        with Server() as server:
+            folder = os.path.join(server.root, "runs", "00000-x")
+            os.makedirs(folder)
+            stats = os.path.join(folder, "stats.jsonl")
+            with open(os.path.join(folder, "options.json"), "w", encoding="utf-8") as file:
+                file.write('{"steps": 9}')
+            self.assertEqual([one["step"] for one in server.get("/api/runs")], [0])
+            for text, step, lines in (('{"step":1}\n{"step":2}\n', 2, 2), ('{"step":3}\n{"step":4', 3, 1), ('{"step":1}\n' * 5000, 1, 1000)):
+                with open(stats, "w", encoding="utf-8") as file:
+                    file.write(text)
+                found = server.get("/api/runs/00000-x")
+                self.assertEqual(found["facts"]["step"], step)
+                self.assertLessEqual(len(found["curve"]), lines)
+                self.assertGreaterEqual(len(found["curve"]), lines // 2)
+            os.remove(stats)
+            self.assertEqual(server.get("/api/runs/00000-x")["curve"], [])
 
     def test_limits_of_time_and_number(self):
         with Server("--job-seconds", "1", "--queue", "2") as server:

@@ -35,8 +35,8 @@ def text_of(data):
 class Server:
     """with Server() as server: server.get("/api/models")"""
 
-    def __init__(self, *options, root=None):
-        self.options, self.folder = options, None
+    def __init__(self, *options, root=None, own_session=False):
+        self.options, self.folder, self.own_session = options, None, own_session
         if root is None:
             self.folder = tempfile.TemporaryDirectory()
             root = self.folder.name
@@ -53,7 +53,7 @@ class Server:
 
     def start(self, port=0):
         self.process = subprocess.Popen([MDSM, "serve", "--root", self.root, "--port", str(port), *self.options],
-                                        stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+                                        stdout=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=self.own_session)
         line = self.process.stdout.readline()
         self.url = re.search(r"http://\S+", line)[0]
         self.port = int(re.search(r":(\d+)/", self.url)[1])
@@ -150,6 +150,27 @@ class Server:
     def status_of(self, data, timeout=20):
         found = re.match(rb"HTTP/1.1 (\d+)", self.raw(data, timeout))
         return int(found[1]) if found else None
+
+    def interrupt(self):
+        """Ctrl-C in its terminal, which sends it to every process of the group; for a server with a session of its own."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        return self.stop(0)
+
+    def children(self):
+        """The processes of its jobs."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                    if int(file.read().rsplit(")", 1)[1].split()[1]) == self.process.pid:
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def open_files(self, pid=None):
+        folder = f"/proc/{pid or self.process.pid}/fd"
+        return [os.readlink(os.path.join(folder, name)) for name in os.listdir(folder)]
 
     def memory(self):
         """Peak of the server itself, in MB."""

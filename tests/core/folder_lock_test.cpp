@@ -23,6 +23,18 @@ TEST(FolderLock, IsHeldByOne) {
   EXPECT_ERROR(FolderLock(folder / "missing", "working"), "cannot be opened");
 }
 
+TEST(FolderLock, IsSeenWithoutTouchingIt) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(is_locked(folder.path()));
+  {
+    const FolderLock lock(folder.path(), "working");
+    EXPECT_TRUE(is_locked(folder.path()));
+  }
+  EXPECT_FALSE(is_locked(folder.path()));
+  write_file(folder / "lock", std::string_view());  // as a killed process leaves it
+  EXPECT_FALSE(is_locked(folder.path()));
+}
+
 TEST(FolderLock, ClearsWhatAKilledProcessLeft) {
   const TemporaryFolder folder;
   for (const char* name : {"a.npy.tmp123", "a.npy", "b.tmp", "c.tmp1x"})

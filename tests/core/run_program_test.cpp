@@ -1,5 +1,6 @@
 #include "core/run_program.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,6 +22,13 @@ class RunProgram : public ::testing::Test {
 TEST_F(RunProgram, OutputGoesIntoItsFile) {
   EXPECT_TRUE(shell("echo one; echo two").good);
   EXPECT_EQ(read_text(folder_ / "out"), "one\ntwo\n");
+}
+
+TEST_F(RunProgram, OpenFilesAreNotTheChilds) {
+  const int file = open("/dev/null", O_RDONLY);  // without O_CLOEXEC, as a library opens them
+  EXPECT_TRUE(shell("test -e /proc/self/fd/0").good);
+  EXPECT_FALSE(shell("test -e /proc/self/fd/" + std::to_string(file)).good);
+  close(file);
 }
 
 TEST_F(RunProgram, FailureIsToldWithTheExitCode) {

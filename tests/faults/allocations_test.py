@@ -3,14 +3,15 @@ nevertheless, or it ends with one line that says so; going on afterwards gives t
 
     allocations_test.py MDSM LIBRARY [STACKS [COMMAND]]
 
-takes so many of each command, spread over its life; all of them without the number, or with 0."""
+takes so many of each command, spread over its life; all of them without the number, or with 0. 1742-1800 instead of the
+number takes those, counted from 0, and 1742- all from there on: so that a long run can be done in parts."""
 import os
 import re
 import sys
 
 from jobs import LIBRARY, call, for_each_job
 
-STACKS = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+CHOICE = sys.argv[3] if len(sys.argv) > 3 else "0"
 
 
 def refused(job, log, number):
@@ -36,6 +37,14 @@ def told(result):
     return len(lines) == 1 and re.search("out of memory|(allocate|fit in|insufficient) memory", lines[0], re.IGNORECASE)
 
 
+def chosen_of(stacks):
+    if "-" in CHOICE:
+        first, end = CHOICE.split("-")
+        return stacks[int(first):int(end) + 1 if end else None]
+    count = int(CHOICE)
+    return [stacks[i * len(stacks) // count] for i in range(count)] if count else stacks
+
+
 def check(job, root):
     log = os.path.join(root, job.name + ".log")
     job.clear()
@@ -43,7 +52,8 @@ def check(job, root):
     assert done.returncode == 0, done.stderr
     wanted, stacks = job.result(), stacks_in(log)
     assert len(stacks) > 1000, len(stacks)
-    chosen = [stacks[i * len(stacks) // STACKS] for i in range(STACKS)] if STACKS else stacks
+    chosen = chosen_of(stacks)
+    assert chosen, f"{CHOICE}: there are {len(stacks)} stacks"
     failures = ended = 0
     seen = set()  # a run that prints its progress at another moment asks for a few more or less
     for number, _ in chosen:

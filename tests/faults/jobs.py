@@ -9,6 +9,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 import formats  # noqa: E402
 
+COMMANDS = ("train", "sample", "likelihood")
 MDSM, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:3])
 
 
@@ -89,9 +90,11 @@ def prepare(root):
 
 def for_each_job(check, names=()):
     """Calls check(job, folder) for each command, or those named, which answers with its failures; ends the program."""
+    if unknown := set(names) - set(COMMANDS):
+        sys.exit(f"no command {', '.join(sorted(unknown))}; there are {', '.join(COMMANDS)}")
     root = tempfile.mkdtemp(prefix="mdsm_faults_")
     try:
         prepare(root)
-        sys.exit(1 if sum(check(Job(name, root), root) for name in names or ("train", "sample", "likelihood")) else 0)
+        sys.exit(1 if sum(check(Job(name, root), root) for name in names or COMMANDS) else 0)
     finally:
         shutil.rmtree(root, ignore_errors=True)

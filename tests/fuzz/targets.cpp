@@ -30,7 +30,7 @@
 #include "serve/job.h"
 #include "train/checkpoint.h"
 #include "train/run_folder.h"
-#include "train/stats.h"
+#include "train/stats_follower.h"
 
 namespace mdsm::fuzz {
 namespace {
@@ -174,8 +174,12 @@ const std::map<std::string, Target>& targets() {
        }},
       {"run_statistics",
        [](Bytes bytes) {
-         const fs::path path = as_file(bytes, "stats.jsonl");
-         train::read_stats(path);
+         const fs::path path = as_file(bytes.first(bytes.size() / 2), "stats.jsonl");
+         train::StatsFollower follower(path, 4);
+         follower.look();
+         as_file(bytes, "stats.jsonl");  // it has grown
+         follower.look();
+         if (follower.lines() != train::read_stats(path).size()) std::abort();
          train::cut_stats(path, 10);
        }},
       {"run_state",

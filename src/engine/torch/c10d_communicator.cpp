@@ -5,8 +5,12 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -78,8 +82,7 @@ class C10dCommunicator : public distributed::Communicator {
   ~C10dCommunicator() override {
     if (!over_) leave();
     watch_.stop();
-    // Connections that are broken may wait for ever to be closed in order; the process is about to end.
-    if (over_) (void)group_.release();
+    if (over_) end_with_threads_at_work();
   }
 
   void abort(const std::string& reason) noexcept override {
@@ -155,6 +158,19 @@ class C10dCommunicator : public distributed::Communicator {
       lost(peer, what);
     }
     transfers_.done();
+  }
+
+  // Connections that are broken may wait for ever to be closed in order, and the process is about to end: the
+  // group stays, and with it the threads of Gloo and of the store. What the libraries destroy when a process
+  // ends is theirs still, so nothing is destroyed then.
+  void end_with_threads_at_work() {
+    (void)group_.release();
+    ::on_exit(
+        [](int status, void*) {
+          std::fflush(nullptr);
+          ::_exit(status);
+        },
+        nullptr);
   }
 
   // A closed connection is often that of a rank which has itself lost another one: its note says which.

@@ -11,7 +11,6 @@
 #include "eval/mean.h"
 #include "eval/outliers.h"
 #include "eval/spectrum.h"
-#include "eval/surprise.h"
 
 namespace mdsm::eval {
 namespace {
@@ -87,8 +86,9 @@ constexpr MixtureOptions kDetailDensity = {.components = 1, .floor = 0.1, .least
 // and those of strong compression lack what others of their contrast have.
 double lack(const std::vector<double>& units) { return -std::ranges::min(units); }
 
-// The first three measures see much the same, the last stands alone.
-constexpr Parts kWeights = {1, 1, 1, 1.5};
+// About z where that is high, and 0 where it is low: what is usual by one measure does not excuse what is
+// strange by another.
+double softplus(double z) { return z > 30 ? z : std::log1p(std::exp(z)); }
 
 float quantile(std::vector<float> values, double share) {
   const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
@@ -128,7 +128,6 @@ Detector Detector::fit(engine::EnergyModel& engine, std::shared_ptr<const data::
                      FeatureDensity(surroundings, kLocalDensity).numbers(),
                      FeatureDensity(fitting.detail, kDetailDensity).numbers()};
   state.spread.fill(1);
-  state.usual.fill({0});
   state.calibration = {0};
   Detector detector(state, "the detector");
 
@@ -143,10 +142,6 @@ Detector Detector::fit(engine::EnergyModel& engine, std::shared_ptr<const data::
     const Mean found = mean_of(values);
     detector.state_.centre[k] = static_cast<float>(found.mean);
     detector.state_.spread[k] = static_cast<float>(std::max(found.std, 1e-6));
-    std::vector<float>& usual = detector.state_.usual[k];
-    usual.clear();
-    for (const double value : values) usual.push_back(static_cast<float>(detector.in_units(k, value)));
-    std::ranges::sort(usual);
   }
   before += each * sets.scale->size();
   std::vector<float> scores, hot;
@@ -170,8 +165,6 @@ Detector::Detector(DetectorState state, const std::string& where) : state_(std::
     if (densities_[k].features() != wanted[k]) damaged("a density of other features than its options have");
   for (const float value : state_.spread)
     if (!(value > 0)) damaged("a spread that is not positive");
-  for (const auto& usual : state_.usual)
-    if (usual.empty() || !std::ranges::is_sorted(usual)) damaged("no usual scores");
   if (!(state_.rate > 0 && state_.rate < 1)) damaged("a rate that is none");
   if (state_.calibration.empty() || !std::ranges::is_sorted(state_.calibration)) damaged("no calibration");
 }
@@ -216,18 +209,12 @@ std::vector<Parts> Detector::parts(engine::EnergyModel& engine, const data::Data
   return found;
 }
 
-double Detector::in_units(size_t part, double score) const {
-  return (score - static_cast<double>(state_.centre[part])) / static_cast<double>(state_.spread[part]);
-}
-
 ImageScore Detector::joined(const Parts& parts) const {
   ImageScore out;
-  Parts surprises;
   for (size_t k = 0; k < kDetectorParts; ++k) {
-    out.parts[k] = in_units(k, parts[k]);
-    surprises[k] = surprise(state_.usual[k], out.parts[k]);
+    out.parts[k] = (parts[k] - static_cast<double>(state_.centre[k])) / static_cast<double>(state_.spread[k]);
+    out.score += softplus(out.parts[k]) / static_cast<double>(kDetectorParts);
   }
-  out.score = joint_surprise(surprises, kWeights);
   out.p = p_value(out.score);
   out.outlier = out.p <= state_.rate;
   return out;

@@ -2,8 +2,8 @@
 // Three densities see how a model denoises an image at several noise levels: the sizes of its answers and
 // errors (norms), the errors by spatial frequency and colour (spectrum), and the errors around every pixel
 // (local). They find what was added; a fourth, of the image itself by frequency and colour, finds what was
-// taken away (detail). Each of their scores is turned into how rare it is among images held out from the fit,
-// and these are joined to one (surprise.h).
+// taken away (detail). Their scores, each in units of its spread over images held out from the fit, are
+// joined to one.
 //
 // The p-value is that of split conformal prediction: among n more held-out images and the image itself, the
 // share of scores at least as high. For an image of the same kind it is below any rate with no more than that
@@ -56,7 +56,6 @@ struct DetectorState {
   int64_t fitted = 0;                                          // images
   std::array<DensityNumbers, kDetectorParts> densities;        // in the order of DetectorPart
   std::array<float, kDetectorParts> centre = {}, spread = {};  // of their scores over held-out images
-  std::array<std::vector<float>, kDetectorParts> usual;        // those scores in these units, ascending
   std::vector<float> calibration;                              // scores of other held-out images, ascending
   std::array<float, 2> heat = {};  // of pixels: one in ten of good images is above; that of an alarm
 };
@@ -86,7 +85,6 @@ class Detector {
                                                         const data::Dataset& images,
                                                         const std::function<void(int64_t)>& done,
                                                         const OnHeat& on_heat) const;
-  double in_units(size_t part, double score) const;
   ImageScore joined(const std::array<double, kDetectorParts>& parts) const;
 
   DetectorState state_;

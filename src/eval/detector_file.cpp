@@ -28,7 +28,6 @@ auto lists(State& state) {
     found[names[k] + ".weight"] = &density.weight;
     found[names[k] + ".centre"] = &density.centre;
     found[names[k] + ".factor"] = &density.factor;
-    found[names[k] + ".usual"] = &state.usual[k];
   }
   return found;
 }

@@ -156,7 +156,7 @@ def models(folder):
         "dtype": "F32", "shape": [2, 1, 1, 2], "data_offsets": [0, 16]}}, bytes(16)))
     parts = {name: values for part, d in (("norms", 2), ("spectrum", 6), ("local", 2), ("detail", 2)) for name, values in (
         (part + ".mean", [0] * d), (part + ".scale", [1] * d), (part + ".weight", [1]), (part + ".centre", [0] * d),
-        (part + ".factor", [float(i % (d + 1) == 0) for i in range(d * d)]), (part + ".usual", [-1, 0, 1]))}
+        (part + ".factor", [float(i % (d + 1) == 0) for i in range(d * d)]))}
     parts["calibration"] = [0, 1, 2]
     head, data = {"__metadata__": {"format": "mdsm-detector", "more": "{}", "detector": json.dumps(
         {"image": [1, 2, 2], "features": "norms", "levels": [0.1, 0.5], "draws": 1, "seed": 0, "rate": 0.3, "fitted": 40,

@@ -1,5 +1,6 @@
 // Ranks that are processes, on LibTorch's c10d: a TCPStore where they meet, Gloo between CPUs. Transfers are
 // c10d's own sends and receives; what is added up, and in what order, is the caller's.
+#include <c10/util/Logging.h>
 #include <gloo/common/error.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -224,7 +225,11 @@ class C10dCommunicator : public distributed::Communicator {
 
 extern "C" __attribute__((visibility("default"))) distributed::Communicator* mdsm_join_processes(
     const Launch& launch, const std::string& version) {
-  return guarded([&]() -> distributed::Communicator* { return new C10dCommunicator(launch, version); });
+  return guarded([&]() -> distributed::Communicator* {
+    // Otherwise TORCH_CPP_LOG_LEVEL is read by Python's module alone, and warnings come out.
+    c10::initLogging();
+    return new C10dCommunicator(launch, version);
+  });
 }
 
 }  // namespace mdsm::engine

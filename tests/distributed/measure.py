@@ -12,7 +12,6 @@ import json
 import os
 import re
 import struct
-import subprocess
 import tempfile
 
 from hosts import Hosts

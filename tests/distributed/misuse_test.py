@@ -146,8 +146,9 @@ class Joint:
     def older_version(self, port):
         """Another program in the place of rank 1, which comes as an earlier version would."""
         code = f"""
-import json, torch.distributed as d
-store = d.PrefixStore("mdsm/", d.TCPStore("127.0.0.1", {port}, is_master=False))
+import json, torch, torch.distributed as d
+plain = {{"use_libuv": False}} if torch.__version__ >= "2" else {{}}  # which Debian 13 has not
+store = d.PrefixStore("mdsm/", d.TCPStore("127.0.0.1", {port}, is_master=False, **plain))
 store.add("count/1", 1); store.set("alive/1", "0")
 store.set("here/1", json.dumps({{"version": "mdsm 0.0.9", "processes": 2, "address": "127.0.0.1"}}))
 print(store.get("all_here").decode()); store.add("verdict_read", 1)

@@ -1,8 +1,8 @@
 """Several processes of the program, started by hand as a launcher would or by torchrun. The first argument of a test is
 the path of the program."""
 import glob
+import importlib.util
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -78,10 +78,9 @@ def run_alone(arguments):
 
 
 def torchrun():
-    """The start of the command, or nothing where it is not installed. The torchrun of Debian 12 (PyTorch 1.13 on Python 3.11)
-    fails unless it is told what to do with the output; here, something for a tenth process alone."""
-    program = shutil.which("torchrun", path="/usr/bin") or shutil.which("torchrun")
-    return program and [program, "--no_python", "--redirects=9:1", "--tee=9:1"]
+    """The start of the command, or nothing where there is no PyTorch."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "torchrun")
+    return [sys.executable, script, "--no-python"] if importlib.util.find_spec("torch") else None
 
 
 def workers_of(agent):

@@ -1,12 +1,17 @@
 // Ranks that are processes, on LibTorch's c10d: a TCPStore where they meet, Gloo between CPUs. Transfers are
 // c10d's own sends and receives; what is added up, and in what order, is the caller's.
+#include <c10/util/Logging.h>
 #include <gloo/common/error.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -78,8 +83,7 @@ class C10dCommunicator : public distributed::Communicator {
   ~C10dCommunicator() override {
     if (!over_) leave();
     watch_.stop();
-    // Connections that are broken may wait for ever to be closed in order; the process is about to end.
-    if (over_) (void)group_.release();
+    if (over_) end_with_threads_at_work();
   }
 
   void abort(const std::string& reason) noexcept override {
@@ -157,6 +161,19 @@ class C10dCommunicator : public distributed::Communicator {
     transfers_.done();
   }
 
+  // Connections that are broken may wait for ever to be closed in order, and the process is about to end: the
+  // group stays, and with it the threads of Gloo and of the store. What the libraries destroy when a process
+  // ends is theirs still, so nothing is destroyed then.
+  void end_with_threads_at_work() {
+    (void)group_.release();
+    ::on_exit(
+        [](int status, void*) {
+          std::fflush(nullptr);
+          ::_exit(status);
+        },
+        nullptr);
+  }
+
   // A closed connection is often that of a rank which has itself lost another one: its note says which.
   [[noreturn]] void lost(int peer, const std::string& what) {
     over_ = true;
@@ -208,7 +225,11 @@ class C10dCommunicator : public distributed::Communicator {
 
 extern "C" __attribute__((visibility("default"))) distributed::Communicator* mdsm_join_processes(
     const Launch& launch, const std::string& version) {
-  return guarded([&]() -> distributed::Communicator* { return new C10dCommunicator(launch, version); });
+  return guarded([&]() -> distributed::Communicator* {
+    // Otherwise TORCH_CPP_LOG_LEVEL is read by Python's module alone, and warnings come out.
+    c10::initLogging();
+    return new C10dCommunicator(launch, version);
+  });
 }
 
 }  // namespace mdsm::engine

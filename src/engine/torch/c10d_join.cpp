@@ -112,6 +112,12 @@ void come(c10d::Store& store, const Launch& launch, const json& own) {
   store.set(here(launch.rank), bytes(json_text(own)));
 }
 
+// LibTorch 2 would have libuv serve the store, which it may have been built without (Debian 13).
+template <class Options>
+void use_plain_server(Options& options) {
+  if constexpr (requires { options.useLibUV; }) options.useLibUV = false;
+}
+
 }  // namespace
 
 c10::intrusive_ptr<c10d::Store> open_store(const Launch& launch, bool host) {
@@ -120,6 +126,7 @@ c10::intrusive_ptr<c10d::Store> open_store(const Launch& launch, bool host) {
   options.isServer = host && launch.rank == 0 && !launch.store_is_there;
   options.waitWorkers = false;
   options.timeout = milliseconds(launch.join_seconds);
+  use_plain_server(options);
   try {
     auto store = c10::make_intrusive<c10d::TCPStore>(launch.host, options);
     store->setTimeout(milliseconds(launch.peer_seconds));

@@ -4,14 +4,16 @@
 #include <torch/types.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
-#ifdef USE_C10D_NCCL
+// Ready-made LibTorches have NCCL inside, but not its header, which c10d's own needs.
+#if defined(USE_C10D_NCCL) && __has_include(<nccl.h>)
+#define MDSM_NCCL
 #include <c10/core/DeviceGuard.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #endif
 
 namespace mdsm::engine {
 
-#ifdef USE_C10D_NCCL
+#ifdef MDSM_NCCL
 
 namespace {
 

@@ -5,9 +5,8 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -38,20 +37,13 @@ class Watch {
   void stop();
 
  private:
+  struct Looker;  // asks the store, in a thread of its own: one whose host is stopped may never answer
   void run();
-  std::string look();
-  std::string look_at_neighbour();
 
-  Store store_;
+  std::shared_ptr<Looker> looker_;
   distributed::Launch launch_;
   std::function<void()> on_end_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string reason_;
-  bool stop_ = false;
-  int64_t beat_ = 0;
-  std::vector<uint8_t> seen_;  // the neighbour's last sign of life, and when it came
-  std::chrono::steady_clock::time_point seen_at_;
+  std::string reason_;  // under the looker's lock
   std::thread thread_;
 };
 

@@ -9,6 +9,7 @@
 #include "network/model_file.h"
 #include "network/onnx.h"
 #include "network/state_dict.h"
+#include "sample/model_defaults.h"
 
 namespace mdsm::app {
 namespace {
@@ -75,7 +76,11 @@ ExportResult run_export(const ExportOptions& options) {
     check_output(options.output, options.force);
   if (options.half && (result.format == ExportFormat::state_dict || result.format == ExportFormat::onnx))
     fail_usage("name a file that ends in .safetensors", "--half writes a model file, not {}", options.output);
-  const network::Model model = network::load_model(options.input);
+  if (!options.sampling.empty() && result.format != ExportFormat::model_file)
+    fail_usage("name a file that ends in .safetensors", "--sampling is for model files, not for {}",
+               options.output);
+  network::Model model = network::load_model(options.input);
+  model.info["sampling"].update(sample::model_defaults(options.sampling, "--sampling"));
   result.tensors = model.parameters.layout().size();
   result.values = network::parameter_count(model.parameters.spec());
   result.bowl = model.parameters.spec().bowl != 0;

@@ -30,6 +30,7 @@ struct ExportOptions {
   std::string input, output;  // the end of the output's name says what it is
   bool half = false;          // weights of a model file as float16
   bool hub = false;           // the output is a folder for the Hugging Face hub
+  std::string sampling;       // defaults of mdsm sample for a model file (sample/model_defaults.h)
   bool force = false;
 };
 

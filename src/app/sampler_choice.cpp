@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sample/model_defaults.h"
+
 namespace mdsm::app {
 namespace {
 
@@ -28,6 +30,7 @@ void SamplerChoice::declare(OptionSet& options, const std::vector<std::string>& 
 
 void SamplerChoice::resolve(OptionSet& options, const nlohmann::json& info) {
   options.choose(name_);
+  sample::take_model_defaults(options, info, name_);
   const auto found = std::ranges::find(offered_, name_, [](const auto& one) { return one.first; });
   found->second->resolve(options, info);
   chosen_ = found->second.get();

@@ -28,13 +28,18 @@ class Export : public Command {
         .positional()
         .required();
     options.add("half", job_.half, "a model file with weights as float16, half the size");
+    options
+        .add("sampling", job_.sampling,
+             "a model file: options of multistep that mdsm sample is to take for this model, as in "
+             "churn=16,hot=10")
+        .meta("NAME=VALUE,...");
     options.add("hub", job_.hub,
                 "write a folder for the Hugging Face hub: config.json, model.safetensors and a model card");
     options.add("force", job_.force, "replace an existing file").command_line_only();
     options.example("mdsm export model.safetensors netE.pt");
     options.example("mdsm export cifar10 denoiser.onnx");
     options.example("mdsm export fashion-mnist hub --hub");
-    options.example("mdsm export runs/00000 small.safetensors --half");
+    options.example("mdsm export runs/00000 small.safetensors --half --sampling churn=16");
   }
 
   int run(OptionSet&) override {

@@ -42,13 +42,14 @@ Values values_of(Preset preset) {
 // kind of network that is asked for, if any; the rows without a name are for all other images.
 struct Quick {
   const char *data, *net, *width, *levels, *pad, *sigma_min, *batch, *steps, *lr, *warmup, *clip;
+  const char* sampling = "";
 
   bool is_unet() const { return std::string_view(net) == to_string(network::Network::unet); }
 };
 constexpr Quick kQuick[] = {
-    {"fashion-mnist", "unet", "32", "3", "0", "0.1", "32", "5000", "2e-3", "300", "200"},
+    {"fashion-mnist", "unet", "32", "3", "0", "0.1", "32", "5000", "2e-3", "300", "200", "hot=14"},
     {"fashion-mnist", "res12", "16", "4", "-1", "0.1", "64", "13000", "2e-3", "500", "200"},
-    {"mnist", "unet", "32", "3", "0", "0.1", "32", "12000", "2e-3", "300", "200"},
+    {"mnist", "unet", "32", "3", "0", "0.1", "32", "12000", "2e-3", "300", "200", "churn=16"},
     {"mnist", "res12", "32", "4", "-1", "0.1", "64", "18000", "1.5e-3", "800", "200"},
     {"stacked-mnist", "res12", "32", "4", "-1", "0.1", "32", "9000", "1.5e-3", "600", "300"},
     {"", "unet", "32", "4", "-1", "0.05", "32", "6000", "1.5e-3", "300", "300"},
@@ -87,11 +88,13 @@ std::optional<network::Network> asked_network(const OptionSet& set, std::optiona
 
 // Steps that the user gave shorten the warmup. The bowl is for the paper's networks; unet has its own.
 void apply_quick(OptionSet& set, const std::string& name, const Quick& quick) {
-  const Values values = {{"net", quick.net},     {"width", quick.width}, {"levels", quick.levels},
-                         {"pad", quick.pad},     {"noise", "geometric"}, {"sigma-min", quick.sigma_min},
-                         {"sigma-max", "3"},     {"weight-power", "1"},  {"batch", quick.batch},
-                         {"steps", quick.steps}, {"lr", quick.lr},       {"warmup", quick.warmup},
-                         {"clip", quick.clip}};
+  const Values values = {{"net", quick.net},       {"width", quick.width},
+                         {"levels", quick.levels}, {"pad", quick.pad},
+                         {"noise", "geometric"},   {"sigma-min", quick.sigma_min},
+                         {"sigma-max", "3"},       {"weight-power", "1"},
+                         {"batch", quick.batch},   {"steps", quick.steps},
+                         {"lr", quick.lr},         {"warmup", quick.warmup},
+                         {"clip", quick.clip},     {"sampling", quick.sampling}};
   for (const auto& [option, value] : values) set.set_default(option, value);
   const nlohmann::json now = set.to_json();
   if (set.given("steps"))
@@ -115,8 +118,8 @@ NoiseOptions preset_noise(Preset preset, const std::string& data) {
 }
 
 std::vector<std::string> recipe_options() {
-  return {"net",       "width",        "levels", "pad",   "bowl", "noise",  "sigma-min",
-          "sigma-max", "weight-power", "batch",  "steps", "lr",   "warmup", "clip"};
+  return {"net",          "width", "levels", "pad", "bowl",   "noise", "sigma-min", "sigma-max",
+          "weight-power", "batch", "steps",  "lr",  "warmup", "clip",  "sampling"};
 }
 
 void apply_recipe(OptionSet& set, Recipe recipe, Preset preset, const std::string& data,

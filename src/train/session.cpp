@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "data/fingerprint.h"
 #include "network/model_file.h"
+#include "sample/model_defaults.h"
 #include "train/loss_plot.h"
 #include "train/tfevents.h"
 
@@ -36,7 +37,9 @@ json model_info(const SessionInput& in, const StateHead& head, const char* kind)
   if (!in.init.empty()) trained["init"] = in.init;
   if (in.precision != "float32") trained["precision"] = in.precision;
   trained.update(in.objective.trained());
-  return {{"preset", to_string(o.preset)}, {"trained", trained}, {"sampling", in.objective.sampling(o)}};
+  json sampling = in.objective.sampling(o);
+  sampling.update(sample::model_defaults(o.sampling, "--sampling"));
+  return {{"preset", to_string(o.preset)}, {"trained", trained}, {"sampling", sampling}};
 }
 
 void save_model_file(const SessionInput& in, const StateHead& head, engine::StateVector which,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "sample/model_defaults.h"
 #include "train/objectives.h"
 #include "train/shards.h"
 
@@ -58,6 +59,9 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
   set.add("seed", o.seed, "start of every random stream").range(0, 9e15);
 
   set.group("Saving");
+  set.add("sampling", o.sampling,
+          "options of multistep that mdsm sample is to take for this model, as in churn=16,hot=10")
+      .meta("NAME=VALUE,...");
   set.add("stats-every", o.stats_every, "steps between lines of stats.jsonl").range(1, 1e9);
   set.add("save-every", o.save_every, "steps between checkpoints; 0 = only at the end").range(0, 1e9);
   set.add("preview-every", o.preview_every, "steps between preview images; 0 = none").range(0, 1e9);
@@ -71,6 +75,7 @@ void set_default_shards(OptionSet& set, const TrainOptions& options) {
 void validate(const TrainOptions& options) {
   validate(options.schedule);
   check_shards(options.shards, options.batch);
+  sample::model_defaults(options.sampling, "--sampling");
 }
 
 network::Spec make_spec(const TrainOptions& options, const Shape& image) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "core/options.h"
 #include "core/tensor.h"
@@ -39,6 +40,7 @@ struct TrainOptions {
   int64_t seed = 0;
   data::AugmentOptions augment;  // but for flip, which is one of the data options
 
+  std::string sampling;  // for mdsm sample, noted in the model file (sample/model_defaults.h)
   int64_t stats_every = 50, save_every = 250, preview_every = 250, snapshot_every = 0;  // steps; 0 = never
 
   int64_t micro() const {

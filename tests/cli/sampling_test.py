@@ -70,6 +70,17 @@ class Sampling(unittest.TestCase):
     def at(cls, *names):
         return os.path.join(cls.root, *names)
 
+    # What a model file says about sampling
+
+    def test_the_models_own_settings(self):
+        own, out = self.at("own.safetensors"), self.at("own-settings")
+        run("export", self.model, own, "--sampling", "hot=2,steps=4,churn=1.5")
+        run("sample", "--model", own, "-n", 1, "--out", out)
+        run("sample", "--model", self.model, "-n", 1, "--hot", 2, "--steps", 4, "--churn", 1.5, "--out", out + "-given")
+        self.assertEqual(files(out)["samples.npy"], files(out + "-given")["samples.npy"])
+        run("sample", "--model", own, "-n", 1, "--steps", 5, "--out", out + "-more")
+        self.assertNotEqual(files(out)["samples.npy"], files(out + "-more")["samples.npy"])
+
     # One seed, one image: any batch, any number of threads
 
     def check_same(self, command, name, ways):

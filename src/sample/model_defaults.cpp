@@ -1,0 +1,43 @@
+#include "sample/model_defaults.h"
+
+#include "core/error.h"
+#include "sample/registry.h"
+
+namespace mdsm::sample {
+
+using nlohmann::json;
+
+namespace {
+constexpr const char* kSampler = "multistep";
+}
+
+json model_defaults(const std::string& list, const std::string& option) {
+  if (list.empty()) return json::object();
+  const auto sampler = samplers().at(kSampler).make();
+  OptionSet options(kSampler, "");
+  sampler->declare(options);
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    const std::string one = list.substr(at, end - at);
+    const size_t equals = one.find('=');
+    if (equals == std::string::npos)
+      fail_usage("write it as in churn=16,hot=10", "{} {}: '{}' is not NAME=VALUE", option, list, one);
+    options.set(one.substr(0, equals), one.substr(equals + 1), option);
+    at = end + 1;
+  }
+  const json all = options.to_json();
+  json given = json::object();
+  for (const std::string& name : options.given_names()) given[name] = all.at(name);
+  return {{kSampler, given}};
+}
+
+void take_model_defaults(OptionSet& options, const json& info, const std::string& sampler) {
+  const json own = info.value("sampling", json());
+  if (!own.is_object() || !own.contains(sampler) || !own.at(sampler).is_object()) return;
+  const json known = options.chosen_json();
+  for (const auto& [name, value] : own.at(sampler).items())
+    if (known.contains(name) && (value.is_number() || value.is_boolean()))
+      options.set_default(name, value.dump());
+}
+
+}  // namespace mdsm::sample

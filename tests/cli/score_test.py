@@ -96,7 +96,7 @@ class Score(unittest.TestCase):
         error = (RATE * (1 - RATE) * (1 / 160 + 1 / 300)) ** 0.5
         self.assertLess(abs(found["outliers"] / 300 - RATE), 3 * error)
         for row in found["images"]:
-            self.assertAlmostEqual(row["score"], math.log1p(math.exp(row["detail"])), 4)
+            self.assertAlmostEqual(row["score"], math.log1p(math.exp(row["parts"]["detail"])), 4)
             self.assertEqual(row["verdict"], "outlier" if row["score"] > found["threshold"] else "good")
         self.assertIn("--by: the measure 'heat' does not exist; choose one of norms, spectrum, local, detail", call(*words, "--by", "heat").stderr)
 

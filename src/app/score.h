@@ -17,7 +17,8 @@ struct FitDetectorOptions {
   ModelUse use;
   data::DataOptions data;  // images that are as they should be
   std::string levels = "0,0.05,0.1,0.2,0.3,0.5,0.8,1.2,2";
-  eval::DetectorOptions detector;  // levels, batch and seeds are those of this job
+  std::string measures = "norms,spectrum,local,detail";
+  eval::DetectorOptions detector;  // levels, measures, batch and seeds are those of this job
   int64_t seed = 0;                // of everything random
   std::string out;                 // the detector's file
   bool force = false;

@@ -27,6 +27,7 @@ FitDetectorResult fit_detector(const FitDetectorOptions& given) {
   FitDetectorOptions options = given;
   const auto seed = static_cast<uint64_t>(options.seed);
   options.detector.features.levels = eval::parse_levels(options.levels);
+  options.detector.parts = eval::parse_parts(options.measures);
   options.detector.features.seed = options.detector.mixture.seed = options.detector.seed = seed;
   check_folder_of(options.out);
   check_output(options.out, options.force);
@@ -56,6 +57,7 @@ FitDetectorResult fit_detector(const FitDetectorOptions& given) {
   result.parameters = model_parameters(lasting(options.use.model), model);
   result.parameters.update({{"images", result.images},
                             {"fitting", fitting_json(options.data)},
+                            {"measures", options.measures},
                             {"version", version_text().substr(0, version_text().find('\n'))}});
   eval::save_detector(options.out, detector, json_text(result.parameters));
   return result;

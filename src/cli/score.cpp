@@ -55,6 +55,8 @@ void Score::declare(OptionSet& options) {
       .range(1e-5, 0.5);
   options.add("hold-out", fitting_.detector.hold_out, "--fit: share of the images that sets the threshold")
       .range(0.05, 0.95);
+  options.add("by", fitting_.measures, "--fit: the measures that make up the score, separated by commas")
+      .meta("LIST");
   options.add("noise-levels", fitting_.levels, "--fit: noise levels, separated by commas")
       .meta("LIST")
       .formerly("levels");
@@ -95,8 +97,8 @@ int Score::run(OptionSet& options) {
     show(app::fit_detector(fitting_), format_ == Format::json);
     return 0;
   }
-  refuse(options, {"out", "rate", "hold-out", "noise-levels", "draws", "components"}, "use it with --fit",
-         "without --fit");
+  refuse(options, {"out", "rate", "hold-out", "by", "noise-levels", "draws", "components"},
+         "use it with --fit", "without --fit");
   refuse(options, {"crop", "resize", "pad", "colour"}, "give it to mdsm score --fit",
          "here: the detector knows how images are fitted");
   if (scoring_.detector.empty())

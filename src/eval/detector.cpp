@@ -115,6 +115,16 @@ float quantile(std::vector<float> values, double share) {
 
 }  // namespace
 
+PartChoice parse_parts(const std::string& text) {
+  PartChoice parts = {};
+  for (size_t first = 0; first <= text.size();) {
+    const size_t comma = std::min(text.find(',', first), text.size());
+    parts[at(from_name<DetectorPart>(text.substr(first, comma - first), "--by: the measure"))] = true;
+    first = comma + 1;
+  }
+  return parts;
+}
+
 Detector Detector::fit(engine::EnergyModel& engine, std::shared_ptr<const data::Dataset> good,
                        const DetectorOptions& options, const Done& done) {
   const Sets sets = split(std::move(good), options);
@@ -123,6 +133,7 @@ Detector Detector::fit(engine::EnergyModel& engine, std::shared_ptr<const data::
   state.features = options.features;
   state.features.energies = false;
   state.rate = options.rate;
+  state.joined = options.parts;
   state.fitted = sets.fit->size();
   const int64_t each = evaluations_per_image(state.features);
   const int64_t total = each * (sets.fit->size() + sets.scale->size() + sets.calibration->size());
@@ -182,6 +193,7 @@ Detector::Detector(DetectorState state, const std::string& where) : state_(std::
     if (densities_[k].features() != wanted[k]) damaged("a density of other features than its options have");
   for (const float value : state_.spread)
     if (!(value > 0)) damaged("a spread that is not positive");
+  if (std::ranges::count(state_.joined, true) == 0) damaged("no measure to go by");
   if (!(state_.rate > 0 && state_.rate < 1)) damaged("a rate that is none");
   if (state_.calibration.empty() || !std::ranges::is_sorted(state_.calibration)) damaged("no calibration");
 }
@@ -228,9 +240,10 @@ std::vector<Parts> Detector::parts(engine::EnergyModel& engine, const data::Data
 
 ImageScore Detector::joined(const Parts& parts) const {
   ImageScore out;
+  const auto count = static_cast<double>(std::ranges::count(state_.joined, true));
   for (size_t k = 0; k < kDetectorParts; ++k) {
     out.parts[k] = (parts[k] - static_cast<double>(state_.centre[k])) / static_cast<double>(state_.spread[k]);
-    out.score += softplus(out.parts[k]) / static_cast<double>(kDetectorParts);
+    if (state_.joined[k]) out.score += softplus(out.parts[k]) / count;
   }
   out.p = p_value(out.score);
   out.outlier = out.p <= state_.rate;

@@ -32,14 +32,18 @@ constexpr auto enum_names(DetectorPart) {
                                  {DetectorPart::detail, "detail"}});
 }
 constexpr size_t kDetectorParts = 4;
-constexpr int64_t kMaxDetectorSide = 1024;  // pixels; the spectrum of larger images takes too long
+using PartChoice = std::array<bool, kDetectorParts>;
+constexpr PartChoice kAllParts = {true, true, true, true};
+PartChoice parse_parts(const std::string& text);  // names, separated by commas
+constexpr int64_t kMaxDetectorSide = 1024;        // pixels; the spectrum of larger images takes too long
 
 struct DetectorOptions {
   FeatureOptions features{.energies = false};
-  MixtureOptions mixture;  // of the norms
-  double rate = 0.01;      // of false alarms
-  double hold_out = 0.5;   // share of the images that is held out from the fit
-  uint64_t seed = 0;       // of that choice
+  MixtureOptions mixture;        // of the norms
+  double rate = 0.01;            // of false alarms
+  double hold_out = 0.5;         // share of the images that is held out from the fit
+  uint64_t seed = 0;             // of that choice
+  PartChoice parts = kAllParts;  // that make up the score
 };
 
 struct ImageScore {
@@ -54,6 +58,7 @@ struct DetectorState {
   FeatureOptions features;
   double rate = 0;
   int64_t fitted = 0;                                          // images
+  PartChoice joined = kAllParts;                               // which parts make up the score; not none
   std::array<DensityNumbers, kDetectorParts> densities;        // in the order of DetectorPart
   std::array<float, kDetectorParts> centre = {}, spread = {};  // of their scores over held-out images
   std::vector<float> calibration;                              // scores of other held-out images, ascending

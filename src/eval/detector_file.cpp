@@ -32,6 +32,25 @@ auto lists(State& state) {
   return found;
 }
 
+std::vector<std::string> names_of_parts(const PartChoice& parts) {
+  const auto names = names_in_order<DetectorPart>();
+  std::vector<std::string> out;
+  for (size_t k = 0; k < kDetectorParts; ++k)
+    if (parts[k]) out.push_back(names[k]);
+  return out;
+}
+
+PartChoice parts_of(const std::vector<std::string>& given, const JsonObject::Damaged& damaged) {
+  const auto names = names_in_order<DetectorPart>();
+  PartChoice parts = {};
+  for (const std::string& name : given) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) damaged("measures");
+    parts[static_cast<size_t>(found - names.begin())] = true;
+  }
+  return parts;
+}
+
 json options_of(const DetectorState& state) {
   return {{"image", {state.image.c, state.image.h, state.image.w}},
           {"features", to_string(state.features.kind)},
@@ -40,6 +59,7 @@ json options_of(const DetectorState& state) {
           {"seed", state.features.seed},
           {"rate", state.rate},
           {"fitted", state.fitted},
+          {"measures", names_of_parts(state.joined)},
           {"centre", state.centre},
           {"spread", state.spread},
           {"heat", state.heat}};
@@ -72,6 +92,8 @@ void read_options(const JsonObject& from, DetectorState& state, const JsonObject
   check(state.features);
   state.rate = from.get<double>("rate");
   state.fitted = from.get<int64_t>("fitted");
+  if (from.has("measures"))  // all, in files from before there was a choice
+    state.joined = parts_of(from.get<std::vector<std::string>>("measures"), damaged);
   state.centre = numbers<kDetectorParts>(from, "centre", damaged);
   state.spread = numbers<kDetectorParts>(from, "spread", damaged);
   state.heat = numbers<2>(from, "heat", damaged);

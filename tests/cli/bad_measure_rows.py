@@ -71,6 +71,7 @@ MEASURE_ROWS = [
     *[(f"score --fit: {words}", f"{FIT} {words}", code, pattern) for words, code, pattern in [
         ("", 1, "8 images are too few"), ("--rate 0", 2, "--rate: '0'"), ("--hold-out 1", 2, "--hold-out: '1'"),
         ("--noise-levels x", 2, "--noise-levels: 'x'"), ("--draws 0", 2, "--draws: '0'"), ("{good}/pngs", 2, "pictures given by place"),
+        ("--by heat", 2, "--by: the measure 'heat' does not exist"), ("--by local,", 2, "--by: the measure '' does not exist"),
         ("--detector a", 2, "--detector has no meaning with --fit"), ("--heatmap a", 2, "--heatmap has no meaning with --fit"),
         ("--format csv", 2, "csv has no meaning with --fit"), ("--data {good}/pngs", 1, "do not fit a model"),
         ("--out {bad}/none/a", 1, "its folder does not exist"), ("--out {good}/model.safetensors", 1, "exists already"),
@@ -81,6 +82,7 @@ MEASURE_ROWS = [
     *[(f"score: {words}", f"score {words}", code, pattern) for words, code, pattern in [
         ("{good}/pngs --detector {bad}/none", 1, "none: "), ("{good}/pngs --detector {good}/model.safetensors", 1, "no detector"),
         ("{good}/pngs --detector {good}/images.npy", 1, "images.npy"), ("{good}/pngs --detector a --rate 0.1", 2, "without --fit"),
+        ("{good}/pngs --detector a --by local", 2, "--by has no meaning without --fit"),
         ("{good}/pngs --detector a --crop 8", 2, "the detector knows how images are fitted"),
         ("{good}/pngs --detector a --format xml", 2, "format: 'xml'")]],
     ("outliers: nothing to compare", f"outliers {MODEL} --data {IMAGES}", 2, "against is missing"),

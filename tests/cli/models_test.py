@@ -86,28 +86,37 @@ class Models(unittest.TestCase):
         self.assertIn("--force", errors)
 
     def test_every_model_is_exported(self):
-        """As a state dict, which comes back as the same model, and as a folder of the Hugging Face hub."""
+        """As a model file, a state dict, ONNX, and a folder of the Hugging Face hub."""
+        for one in json.loads(self.good("models", "--json")):
+            name = one["name"]
+            with self.subTest(name):
+                whole, folder = (os.path.join(self.root, name + end) for end in (".safetensors", "-hub"))
+                self.good("export", name, whole)
+                said = self.good("export", name, os.path.join(self.root, name + ".pt"))
+                bowl = self.spec(whole).get("bowl", 0) > 0
+                self.assertEqual("mdsm_torch.py adds it" in said, bowl, said)
+                self.good("export", name, os.path.join(self.root, name + ".onnx"))
+                self.good("export", name, folder, "--hub", "--half")
+                with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+                    config = json.load(file)
+                self.assertEqual(config.pop("model_type"), "mdsm")
+                self.assertEqual(config, self.spec(whole))
+                self.assertEqual(self.spec(os.path.join(folder, "model.safetensors")), config)
+                with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+                    self.assertTrue(file.read().startswith("---\nlibrary_name: mdsm\n"))
+                self.assertEqual(self.run_it("export", name, folder, "--hub")[0], 1)  # not without --force
+
+    def test_state_dicts_come_back(self):
         for name, more in (("fashion-mnist", ()), ("cifar10", ("--head", "squared-residual"))):
             whole, dict_, back = (os.path.join(self.root, name + end) for end in (".safetensors", ".pt", "-back.safetensors"))
             self.good("export", name, whole)
-            said = self.good("export", name, dict_)
-            self.assertEqual("mdsm_torch.py adds it" in said, name == "fashion-mnist", said)
+            self.good("export", name, dict_)
             self.good("import", dict_, back, *more)
             self.assertEqual(self.spec(back), self.spec(whole))
             energies = [json.loads(self.good("energy", "--model", path, "--data", "fashion-mnist", "--limit", "3", "--json", "--colour",
                                              "rgb" if name == "cifar10" else "grey")) for path in (whole, back)]
             for key in ("n", "mean", "std", "min", "max"):
                 self.assertEqual(energies[0][key], energies[1][key])
-            folder = os.path.join(self.root, name + "-hub")
-            self.good("export", name, folder, "--hub", "--half")
-            with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
-                config = json.load(file)
-            self.assertEqual(config.pop("model_type"), "mdsm")
-            self.assertEqual(config, self.spec(whole))
-            self.assertEqual(self.spec(os.path.join(folder, "model.safetensors")), config)
-            with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
-                self.assertTrue(file.read().startswith("---\nlibrary_name: mdsm\n"))
-            self.assertEqual(self.run_it("export", name, folder, "--hub")[0], 1)  # not without --force
 
     def spec(self, path):
         with open(path, "rb") as file:

@@ -162,6 +162,26 @@ class Pictures(unittest.TestCase):
         lost = read_png(self.unchanged("lost.jpg", jpeg[:2] + markers[:len(markers) // 2] + jpeg[2:]))
         self.assertNotIn(b"iCCP", lost[5])
 
+    def test_jpeg_and_png_upright(self):
+        """As a camera held sideways writes them: EXIF data that say so, in a JPEG marker and in a PNG chunk."""
+        exif = b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x112, 3, 1, 6, 0, 0)
+        marker = b"\xff\xe1" + struct.pack(">H", 8 + len(exif)) + b"Exif\0\0" + exif
+        jpeg = bad_files.JPEG
+        rows = {"a.jpg": (jpeg, jpeg[:2] + marker + jpeg[2:]),
+                "a.png": (png(numbers(WIDTH * HEIGHT * 3, 8), 3), png(numbers(WIDTH * HEIGHT * 3, 8), 3, 8, [(b"eXIf", exif)]))}
+        for name, (plain, sideways) in rows.items():
+            with self.subTest(name):
+                width, height, samples, _, pixels, _ = read_png(self.unchanged("plain-" + name, plain))
+                found = read_png(self.unchanged(name, sideways))
+                self.assertEqual(found[:3], (height, width, samples))
+                wanted = [0] * len(pixels)
+                for y in range(height):
+                    for x in range(width):
+                        at, to = samples * (y * width + x), samples * (x * height + height - 1 - y)
+                        wanted[to:to + samples] = pixels[at:at + samples]
+                self.assertEqual(found[4], wanted)
+                self.assertNotEqual(wanted, pixels)
+
     def test_webp(self):
         """4x3 pixels without loss, on its side."""
         found = read_png(self.unchanged("a.webp", bad_files.WEBP))

@@ -87,6 +87,19 @@ class Score(unittest.TestCase):
             found = json.loads(self.score("--data", self.at("pale.npy"), "--format", "json", code=OUTLIERS).stdout)
             self.assertGreaterEqual(found["outliers"], 100 * least, contrast)
 
+    def test_by_one_measure(self):
+        """Score, threshold and verdict by that alone; the other columns stay."""
+        words = [word if word != self.at("detector.safetensors") else self.at("by.safetensors") for word in self.fit()]
+        run(*words, "--by", "detail")
+        self.images("fresh", 300, 0.2, 8)
+        found = json.loads(call("score", "--data", self.at("fresh.npy"), "--detector", self.at("by.safetensors"), "--format", "json").stdout)
+        error = (RATE * (1 - RATE) * (1 / 160 + 1 / 300)) ** 0.5
+        self.assertLess(abs(found["outliers"] / 300 - RATE), 3 * error)
+        for row in found["images"]:
+            self.assertAlmostEqual(row["score"], math.log1p(math.exp(row["parts"]["detail"])), 4)
+            self.assertEqual(row["verdict"], "outlier" if row["score"] > found["threshold"] else "good")
+        self.assertIn("--by: the measure 'heat' does not exist; choose one of norms, spectrum, local, detail", call(*words, "--by", "heat").stderr)
+
     def test_files_folders_lists_and_formats(self):
         self.pictures("mixed", 4, 0.2, 4)
         self.pictures("mixed/strange", 2, 0.01, 5)

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "eval/bowl_energy.h"
 #include "eval/list_dataset.h"
@@ -18,10 +19,11 @@ using Bowl = BowlEnergy;
 
 Tensor noise(int64_t n, double std, uint64_t seed) { return noise_tensor(n, std, seed); }
 
-eval::Detector fitted(double rate = 0.05) {
+eval::Detector fitted(double rate = 0.05, const std::string& by = "norms,spectrum,local,detail") {
   Bowl engine;
   eval::DetectorOptions options;
   options.rate = rate;
+  options.parts = eval::parse_parts(by);
   options.features.levels = {0.1, 0.5};
   options.mixture.components = 2;
   return eval::Detector::fit(engine, std::make_shared<ListDataset>(noise(1000, 0.2, 1)), options);
@@ -96,6 +98,23 @@ TEST(Detector, HeatIsWhereTheDefectIs) {
   EXPECT_EQ(found.size(), 40u);
   EXPECT_GE(hits, 38);
   EXPECT_GE(std::ranges::count_if(found, &eval::ImageScore::outlier), 38);
+}
+
+// One measure alone: its own order, its own threshold, and the file knows.
+TEST(Detector, ByOneMeasure) {
+  const TemporaryFolder folder;
+  const eval::Detector detector = fitted(0.05, "local");
+  const auto n = static_cast<double>(detector.state().calibration.size());
+  const double error = std::sqrt(0.05 * 0.95 * (1 / n + 1 / 3000.0));
+  EXPECT_NEAR(share_of_outliers(detector, noise(3000, 0.2, 2)), 0.05, 3 * error);
+  eval::save_detector(folder / "d.safetensors", detector, "{}");
+  const eval::LoadedDetector again = eval::load_detector(folder / "d.safetensors");
+  Bowl engine;
+  const auto local = static_cast<size_t>(eval::DetectorPart::local);
+  for (const eval::ImageScore& one : again.detector.score(engine, ListDataset(noise(20, 0.25, 6))))
+    EXPECT_NEAR(one.score, std::log1p(std::exp(one.parts[local])), 1e-6);
+  EXPECT_ERROR(eval::parse_parts("local,"), "'' does not exist");
+  EXPECT_ERROR(eval::parse_parts("heat"), "'heat' does not exist");
 }
 
 TEST(Detector, AFileHoldsAllOfIt) {

@@ -47,4 +47,4 @@ class Binary(Distribution):
 
 
 version = re.search(r'define MDSM_VERSION "(.*)"', (HERE / "include/mdsm/version.h").read_text())[1]
-setup(version=version, cmdclass={"build_py": Build}, distclass=Binary, package_data={"mdsm": ["py.typed"]})
+setup(version=version, cmdclass={"build_py": Build}, distclass=Binary, package_data={"mdsm": ["py.typed", "*.pyi"]})

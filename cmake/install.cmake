@@ -60,7 +60,7 @@ if(MDSM_PYTHON_MODULE)
   set_target_properties(mdsm_python PROPERTIES INSTALL_RPATH "$ORIGIN/${lib_from_package};$ORIGIN/lib")
   install(TARGETS mdsm_python LIBRARY DESTINATION lib/python3/dist-packages/mdsm COMPONENT python)
   install(DIRECTORY python/mdsm DESTINATION lib/python3/dist-packages COMPONENT python
-          FILES_MATCHING PATTERN "*.py" PATTERN py.typed)
+          FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN py.typed)
 endif()
 
 # cpack -G DEB: mdsm (the program), libmdsm0.2, libmdsm-dev, mdsm-data and, where they were built, python3-mdsm and mdsm-torch.

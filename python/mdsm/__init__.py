@@ -19,8 +19,6 @@ from typing import Any, List
 
 from . import _core
 from ._arrays import Images as _Images, to_numpy as _to_numpy
-from ._core import thread_count
-from ._core import set_thread_count as set_threads
 from ._energy import Energy, Model, Samples, energy, load
 from ._jobs import Data, Detector, Run, Score, data, evaluate, likelihood, train
 from ._options import run
@@ -37,8 +35,18 @@ def models() -> List[str]:
     return _core.model_names()
 
 
+def thread_count() -> int:
+    """Threads that mdsm computes with."""
+    return _core.thread_count()
+
+
+def set_threads(threads: int) -> None:
+    """Sets the number of threads for all models of this process; 0: one for each core. Results do not depend on it."""
+    _core.set_thread_count(threads)
+
+
 def read_picture(path: Any) -> Any:
-    """A PNG or JPEG file as float32 C,H,W in [0,1]."""
+    """A picture file (PNG, JPEG, TIFF, WebP) as float32 C,H,W in [0,1], upright."""
     return _core.read_picture(_path(path))[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
@@ -163,7 +164,8 @@ def energy(function: Callable[[np.ndarray], Tuple[Any, Any]], shape: Sequence[in
         raise ValueError(f"shape: C,H,W is wanted, not {tuple(shape)}")
     if not 0 < float(sigma0) < float("inf"):
         raise ValueError(f"sigma0: a number above 0 is wanted, not {sigma0}")
-    return Energy(_core.function_energy(function, *sizes, float(sigma0)))
+    channels, height, width = sizes
+    return Energy(_core.function_energy(function, channels, height, width, float(sigma0)))
 
 
 class Model(Energy):
@@ -189,7 +191,7 @@ class Model(Energy):
             self.set_size(*size)
         return super().sample(n, **options)
 
-    sample.__doc__ = (sample.__doc__ or "") + "\n\n" + (Energy.sample.__doc__ or "")
+    sample.__doc__ = f"{sample.__doc__}\n\n{inspect.getdoc(Energy.sample)}"
 
     def set_size(self, height: int, width: int) -> None:
         """Models of any size: the size of the images that sample() draws from now on."""
@@ -249,6 +251,10 @@ def load(
     tile: int = 0,
     precision: str = "float32",
 ) -> Model:
-    """A model that comes with mdsm ("fashion-mnist", see models()), a model file, or a run folder."""
+    """A model that comes with mdsm ("fashion-mnist", see models()), a model file, or a run folder.
+
+    engine: "native", "torch" or "check"; device: "cpu", or "cuda" with torch; batch: images computed at a time, which sets the memory; tile: side of the
+    parts in which larger images are computed, 0: chosen by itself; precision: "float32", "bfloat16" or, with torch, "tf32".
+    """
     path = os.fspath(name)
     return Model(_core.load(path, engine, device, _positive(batch, "batch"), int(tile), precision), path)

@@ -29,6 +29,7 @@ class Data:
 
     @property
     def class_names(self) -> List[str]:
+        """Names of the classes that labels count; none where the source has none."""
         return self._source.class_names
 
     @property
@@ -68,6 +69,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
+        """Whether all steps were made."""
         return self.step >= self.steps
 
     def load(self, **options: Any) -> Model:
@@ -191,6 +193,7 @@ class Detector:
         return cls(os.fspath(path))
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes a file for Detector.load() and `mdsm score --detector`."""
         shutil.copyfile(self._path, path)
 
     def score(self, images: Union[Any, Sequence[str]], **options: Any) -> List[Score]:

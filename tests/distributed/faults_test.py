@@ -1,10 +1,14 @@
 """A worker that is killed, stopped, or fails ends all others within seconds, with a line that names it."""
 import os
 import signal
+import socket
+import struct
+import sys
 import tempfile
 import time
 
-from ranks import finish, run_ranks, skip_without_module, start_ranks, wait_for, wait_for_lines
+from ranks import (finish, free_port, run_ranks, skip_without_module, start, start_ranks, torchrun, variables, wait_for,
+                   wait_for_lines)
 from run_tools import the_run, tiny_options, write_images
 
 SIZE = 3
@@ -92,10 +96,50 @@ def check_full_disk(folder):
         assert "rank 0 failed: " in err and "state-earlier.safetensors: cannot be written" in err, err
 
 
+# Comes as rank 1 would, and never connects.
+RANK_1 = """
+import sys
+from torch.distributed import PrefixStore, TCPStore
+store = PrefixStore("mdsm/", TCPStore("127.0.0.1", int(sys.argv[1]), is_master=False))
+store.add("count/1", 1)
+store.set("alive/1", "0")
+store.set("here/1", store.get("here/0"))
+"""
+
+
+def listening(process):
+    """Ports."""
+    folder = f"/proc/{process}/fd"
+    own = {os.readlink(os.path.join(folder, name)) for name in os.listdir(folder)}
+    with open("/proc/net/tcp") as file:
+        rows = [line.split() for line in file][1:]
+    return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
+
+
+def check_reset(folder):
+    """A peer that dies between its connecting and our accepting: Gloo's thread throws then, with nobody to catch."""
+    if not torchrun():
+        return print("no PyTorch here: nothing comes in the place of rank 1")
+    port = free_port()
+    process = start(options(folder, "reset", 2), variables(0, 2, port, MDSM_JOIN_TIMEOUT=60))
+    other = start(["-c", RANK_1, port], variables(1, 2, port), program=sys.executable)
+    ports = wait_for(lambda: listening(process.pid) - {port}, 60, "a port of Gloo's")
+    process.send_signal(signal.SIGSTOP)
+    for one in ports:
+        with socket.create_connection(("127.0.0.1", one)) as caller:
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close() is a reset
+    process.send_signal(signal.SIGCONT)
+    code, _, err = finish([process], 100)[0]
+    assert finish([other])[0][0] == 0
+    assert code == 1 and err.count("error: ") == 1, (code, err)
+    print(f"a connection reset at the start: {err.strip()}")
+
+
 def main():
     skip_without_module()
     with tempfile.TemporaryDirectory() as folder:
         write_images(os.path.join(folder, "images.npy"))
+        check_reset(folder)
         check_kill(folder, 1)
         check_kill(folder, 0)
         check_stop(folder, 2)

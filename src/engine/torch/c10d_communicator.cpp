@@ -17,6 +17,7 @@
 
 #include "engine/torch/c10d_join.h"
 #include "engine/torch/c10d_nccl.h"
+#include "engine/torch/c10d_threads.h"
 #include "engine/torch/c10d_watch.h"
 #include "engine/torch/torch_guard.h"
 #include "engine/torch_module.h"
@@ -228,6 +229,7 @@ extern "C" __attribute__((visibility("default"))) distributed::Communicator* mds
   return guarded([&]() -> distributed::Communicator* {
     // Otherwise TORCH_CPP_LOG_LEVEL is read by Python's module alone, and warnings come out.
     c10::initLogging();
+    report_errors_of_threads(launch.rank);
     return new C10dCommunicator(launch, version);
   });
 }

@@ -60,6 +60,21 @@ def check_stop(folder, victim):
     print(f"rank {victim} stopped: the others ended after {seconds:.1f} s: {said[-1].splitlines()[-1]}")
 
 
+def check_slow_reader(folder):
+    """A rank that is held up when the others learn why the job is over learns it too: rank 0 does not end before."""
+    processes = start_ranks(4, options(folder, "slow", 1000000), MDSM_PEER_TIMEOUT=6)
+    wait_for_lines(os.path.join(folder, "slow"), 2)
+    processes[3].send_signal(signal.SIGSTOP)
+    time.sleep(5.5)
+    processes[1].send_signal(signal.SIGSTOP)
+    time.sleep(2.5)
+    processes[1].send_signal(signal.SIGCONT)
+    said, _ = others_end(processes, 3)
+    processes[3].kill()
+    processes[3].communicate()
+    assert all("rank 3 has shown no sign of life" in text for text in said), said
+
+
 def check_terminated(folder):
     """One SIGTERM asks all to stop after the same step, with all saved."""
     processes = running(folder, "terminated")
@@ -144,6 +159,7 @@ def main():
         check_kill(folder, 0)
         check_stop(folder, 2)
         check_stop(folder, 0)
+        check_slow_reader(folder)
         check_terminated(folder)
         check_full_disk(folder)
 

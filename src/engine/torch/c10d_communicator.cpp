@@ -91,7 +91,7 @@ class C10dCommunicator : public distributed::Communicator {
     if (over_.exchange(true)) return;
     try {
       leave_note(*store_, fmt::format("rank {} failed: {}", rank(), reason));
-      if (rank() == 0 && !launch_.store_is_there) wait_for_readers();
+      wait_for_readers(size());
     } catch (const std::exception&) {  // then they learn it from connections that close
     }
   }
@@ -187,10 +187,17 @@ class C10dCommunicator : public distributed::Communicator {
       } catch (const std::exception&) {
       }
     }
+    try {
+      wait_for_readers(size() - 1);
+    } catch (const std::exception&) {
+    }
     fail(kHint, "{}", reason);
   }
 
-  void wait_for_readers() { wait_for_count("note_read", size()); }
+  // Rank 0 takes the store with it, and with that the reason: not before so many have read it.
+  void wait_for_readers(int count) {
+    if (rank() == 0 && !launch_.store_is_there) wait_for_count("note_read", count);
+  }
 
   // A connection that is closed takes with it what the other side has not read yet, and rank 0 the store:
   // everybody waits until all have come to the end, and rank 0 until they are gone.

@@ -1,5 +1,6 @@
 """Several processes of the program, started by hand as a launcher would or by torchrun. The first argument of a test is
 the path of the program."""
+import atexit
 import glob
 import importlib.util
 import os
@@ -36,8 +37,11 @@ def variables(rank, size, port, **more):
 
 
 def start(arguments, environment, before=(), program=None):
-    return subprocess.Popen([*before, program or MDSM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, env=environment)
+    """Does not outlive the test, however that ends."""
+    process = subprocess.Popen([*before, program or MDSM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=environment)
+    atexit.register(process.kill)
+    return process
 
 
 def start_ranks(size, arguments, port=None, own=None, **more):
@@ -121,4 +125,4 @@ def lines_of_statistics(outdir):
 
 
 def wait_for_lines(outdir, count):
-    wait_for(lambda: lines_of_statistics(outdir) >= count, 60, f"line {count} of the statistics")
+    wait_for(lambda: lines_of_statistics(outdir) >= count, 300, f"line {count} of the statistics")

@@ -69,7 +69,9 @@ def test_users_code_is_checked(tmp_path):
 
 def test_stub_names_the_module(tmp_path):
     check = tool("stubtest")
-    settings = tmp_path / "mypy.ini"
-    settings.write_text(f"[mypy]\ncache_dir = {tmp_path}\n")
+    settings = tmp_path / "mypy.ini"  # PyTorch's own types take minutes
+    settings.write_text("[mypy]\n" + "".join(f"[{part}]\nfollow_imports = skip\nignore_missing_imports = True\n" for part in ("mypy-torch", "mypy-torch.*")))
+    allowed = tmp_path / "allowed"  # pybind11's classes have a type of their own, and say that they are made of anything
+    allowed.write_text("".join(f"mdsm\\._core\\.{name}(\\.__init__)?\n" for name in ("Energy", "Source")))
     place = os.path.dirname(os.path.dirname(mdsm.__file__))
-    run([check, "mdsm._core", "--mypy-config-file", str(settings)], tmp_path, MYPYPATH=place, PYTHONPATH=place)
+    run([check, "mdsm._core", "--mypy-config-file", str(settings), "--allowlist", str(allowed)], tmp_path, MYPYPATH=place, PYTHONPATH=place)

@@ -28,6 +28,6 @@ with tempfile.TemporaryDirectory() as folder:
     print(said, end="")
     assert said.startswith(place) and "fashion-mnist" in said and "(1, 1, 32, 32)" in said, said
     package = os.path.dirname(said.split()[0])
-    module, = (name for name in os.listdir(package) if name.startswith("_core"))
+    module, = (name for name in os.listdir(package) if name.startswith("_core") and name.endswith(".so"))
     libraries = subprocess.run(["ldd", os.path.join(package, module)], check=True, stdout=subprocess.PIPE, text=True).stdout
     assert place in next(line for line in libraries.splitlines() if "libmdsm" in line), libraries

@@ -80,7 +80,11 @@ ExportResult run_export(const ExportOptions& options) {
     fail_usage("name a file that ends in .safetensors", "--sampling is for model files, not for {}",
                options.output);
   network::Model model = network::load_model(options.input);
-  model.info["sampling"].update(sample::model_defaults(options.sampling, "--sampling"));
+  if (!options.sampling.empty()) {
+    nlohmann::json& sampling = model.info["sampling"];
+    if (!sampling.is_object()) sampling = nlohmann::json::object();  // a file may say anything, or nothing
+    sampling.update(sample::model_defaults(options.sampling, "--sampling"));
+  }
   result.tensors = model.parameters.layout().size();
   result.values = network::parameter_count(model.parameters.spec());
   result.bowl = model.parameters.spec().bowl != 0;

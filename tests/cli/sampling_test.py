@@ -72,12 +72,28 @@ class Sampling(unittest.TestCase):
 
     # What a model file says about sampling
 
+    def with_sampling(self, name, text):
+        """The model, with this as "sampling" in its metadata."""
+        with open(self.model, "rb") as file:
+            content = file.read()
+        length, = struct.unpack_from("<Q", content)
+        head = json.loads(content[8:8 + length])
+        head["__metadata__"]["sampling"] = text
+        written = json.dumps(head).encode()
+        with open(self.at(name), "wb") as file:
+            file.write(struct.pack("<Q", len(written)) + written + content[8 + length:])
+        return self.at(name)
+
     def test_the_models_own_settings(self):
         own, out = self.at("own.safetensors"), self.at("own-settings")
         run("export", self.model, own, "--sampling", "hot=2,steps=4,churn=1.5")
         run("sample", "--model", own, "-n", 1, "--out", out)
         run("sample", "--model", self.model, "-n", 1, "--hot", 2, "--steps", 4, "--churn", 1.5, "--out", out + "-given")
         self.assertEqual(files(out)["samples.npy"], files(out + "-given")["samples.npy"])
+        for named, more in (("odd", []), ("odd-own", ["--sampling", "hot=2,steps=4,churn=1.5"])):  # a file that says nonsense of it
+            run("export", self.with_sampling("nonsense.safetensors", "[3]"), self.at(named + ".safetensors"), *more)
+            run("sample", "--model", self.at(named + ".safetensors"), "-n", 1, "--out", self.at(named))
+        self.assertEqual(files(out)["samples.npy"], files(self.at("odd-own"))["samples.npy"])
         run("sample", "--model", own, "-n", 1, "--steps", 5, "--out", out + "-more")
         self.assertNotEqual(files(out)["samples.npy"], files(out + "-more")["samples.npy"])
 

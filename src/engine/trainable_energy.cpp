@@ -7,6 +7,8 @@
 
 namespace mdsm::engine {
 
+bool is_decaying(const network::ParameterInfo& info) { return info.shape.size() > 1; }
+
 bool is_muon_matrix(const network::ParameterInfo& info) {
   return info.shape.size() == 4 && std::min(info.shape[0], info.shape[1]) >= 4;
 }

@@ -29,7 +29,13 @@ struct OptimiserStep {
   double gradient_scale = 1;  // clipping: the gradient is multiplied by it first
   double ema = 0.999;         // decay of the moving average of the weights
   Optimiser optimiser = Optimiser::adam;
+  double weight_decay = 0;  // an update first takes this share, times the rate, from every decaying weight
+
+  float kept() const { return static_cast<float>(1 - lr * weight_decay); }
 };
+
+// Whether weight decay takes from these parameters: from weights, not from biases.
+bool is_decaying(const network::ParameterInfo& info);
 
 // Whether muon takes these weights as a matrix (out, in k k): convolutions between maps, not from or to an
 // image, whose few channels leave nothing to make orthogonal; no biases.

@@ -15,9 +15,10 @@ using nlohmann::json;
 // All else would make it another run.
 bool may_change(const std::string& name, const ObjectiveChoice& choice) {
   static const std::vector<std::string> names = {
-      "steps",       "lr",          "lr-final",   "lr-schedule",   "lr-hold",        "warmup",  "clip",
-      "micro-batch", "stats-every", "save-every", "preview-every", "snapshot-every", "engine",  "device",
-      "exact",       "precision",   "threads",    "allow-reorder", "overlap",        "sampling"};
+      "steps",   "lr",          "lr-final",    "lr-schedule", "lr-hold",       "warmup",
+      "clip",    "micro-batch", "stats-every", "save-every",  "preview-every", "snapshot-every",
+      "engine",  "device",      "exact",       "precision",   "threads",       "allow-reorder",
+      "overlap", "sampling",    "weight-decay"};
   const std::vector<std::string> more = choice.may_change();
   return std::ranges::count(names, name) > 0 || std::ranges::count(more, name) > 0;
 }

@@ -56,6 +56,9 @@ void declare_train_options(OptionSet& set, TrainOptions& o, ObjectiveChoice& obj
           "adam; muon: weights of convolutions move by their momentum made orthogonal");
   set.add("beta1", o.beta1, "decay of the gradient's mean").range(0, 0.999999);
   set.add("beta2", o.beta2, "Adam's decay of the gradient's square").range(0, 0.999999);
+  set.add("weight-decay", o.weight_decay,
+          "share of every weight, but for biases, that a step takes away, times the learning rate")
+      .range(0, 1000);
   set.add("seed", o.seed, "start of every random stream").range(0, 9e15);
 
   set.group("Saving");

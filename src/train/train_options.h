@@ -36,7 +36,7 @@ struct TrainOptions {
   int64_t micro_batch = 0;     // images in memory at a time; 0 = a whole shard
   double clip = 0;             // largest gradient norm; 0 = no clipping
   engine::Optimiser optimiser = engine::Optimiser::adam;
-  double ema = 0.999, beta1 = 0.9, beta2 = 0.95;
+  double ema = 0.999, beta1 = 0.9, beta2 = 0.95, weight_decay = 0;
   int64_t seed = 0;
   data::AugmentOptions augment;  // but for flip, which is one of the data options
 

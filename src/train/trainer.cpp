@@ -50,6 +50,7 @@ StepResult Trainer::take_step(bool with_energy_of_data) {
   update.lr = result.lr;
   update.beta1 = options.beta1;
   update.beta2 = options.beta2;
+  update.weight_decay = options.weight_decay;
   update.epsilon = objective_.adam_epsilon(options);
   update.ema = ema_decay(options.ema, step_);
   if (options.clip > 0 && result.grad_norm > options.clip)

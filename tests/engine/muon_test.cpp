@@ -125,6 +125,21 @@ TEST_P(Muon, LeavesWeightsWithoutAGradientAlone) {
   EXPECT_EQ(state(engine::StateVector::weights), std::vector<float>(start.begin(), start.end()));
 }
 
+// Without a gradient nothing else moves them.
+TEST_P(Muon, AndAdamTakeWeightDecayFromWeightsButNotFromBiases) {
+  const auto start = std::as_const(parameters_).values();
+  double left = 1;
+  for (const engine::Optimiser optimiser : {engine::Optimiser::muon, engine::Optimiser::adam}) {
+    engine_->zero_gradient();
+    engine_->optimiser_step({.lr = 0.01, .optimiser = optimiser, .weight_decay = 3});
+    left *= 0.97;
+    const std::vector<float> after = state(engine::StateVector::weights);
+    for (const network::ParameterInfo& info : parameters_.layout())
+      for (size_t i = info.offset; i < info.offset + info.count; ++i)
+        EXPECT_NEAR(after[i], (info.name.ends_with(".bias") ? 1 : left) * start[i], 1e-6) << info.name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, Muon,
                          testing::Combine(testing::ValuesIn(engine::available_engines()),
                                           testing::Values(network::Network::res6, network::Network::unet)),

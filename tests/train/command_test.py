@@ -241,7 +241,7 @@ def test_run_from_before(folder, data):
     options = json.loads(content(run, "options.json"))
     newer = ("objective", "importance", "bowl", "levels", "blocks", "activation", "weighting", "init",
              "precision", "shards", "skip-damaged", "denoiser-steps", "lr-hold", "allow-reorder", "overlap", "shift", "zoom",
-             "rotate", "brightness", "recipe", "optimizer", "sampling")
+             "rotate", "brightness", "recipe", "optimizer", "sampling", "weight-decay")
     options["outdir"] = options.pop("out")
     for name in [name for name in options if name.startswith("ml-") or name in newer]:
         del options[name]

@@ -193,6 +193,7 @@ class NativeEngine : public TrainableEnergy, public GradientProgress {
 
   void optimiser_step_impl(const OptimiserStep& step) override {
     make_training_vectors();
+    if (step.weight_decay > 0) decay(step.kept());
     const auto correction = [&](double beta) {
       return static_cast<float>(1.0 / (1.0 - std::pow(beta, static_cast<double>(step.step))));
     };
@@ -213,6 +214,12 @@ class NativeEngine : public TrainableEnergy, public GradientProgress {
     else
       parallel_for(static_cast<int64_t>(gradient_.size()), 1 << 14, adam);
     packed_.set(weights_.values());
+  }
+
+  void decay(float kept) {
+    for (const network::ParameterInfo& info : weights_.layout())
+      if (is_decaying(info))
+        for (float& weight : weights_.values().subspan(info.offset, info.count)) weight *= kept;
   }
 
   // Every parameter is one thread's.

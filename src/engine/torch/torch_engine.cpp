@@ -132,6 +132,9 @@ class TorchEngine : public TrainableEnergy {
   void optimiser_step_impl(const OptimiserStep& step) override {
     run([&] {
       const torch::NoGradGuard guard;
+      if (step.weight_decay > 0)
+        for (const network::ParameterInfo& info : layout_)
+          if (is_decaying(info)) weights_.narrow(0, info.offset, info.count).mul_(step.kept());
       const torch::Tensor gradient = gradient_ * step.gradient_scale;
       if (step.optimiser == Optimiser::muon)
         for (const network::ParameterInfo& info : layout_)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/settings.h"
+#include "app/coarse_to_fine.h"
 #include "app/model_use.h"
 #include "app/picture_sampling.h"
 #include "core/error.h"
@@ -200,11 +201,12 @@ Samples Model::inpaint(ConstTensorView images, std::span<const uint8_t> known,
   sampler.declare(set, {"fast", "annealed"});
   api::apply(set, options.settings);
   const app::PictureSampling sampling = app::chosen_sampling(sampler, set)(parts_->model);
+  const app::CoarseToFine scales(sampling, parts_->model, parts_->use, 0);
   return clamped(in_batches(parts_->at(images.shape), seeds, parts_->batch(images.shape), options.progress,
                             [&](const sample::Run& run, int64_t first) {
                               const auto count = static_cast<int64_t>(run.seeds.size());
-                              return sampling.inpaint(run, images.images(first, count),
-                                                      part_of(mask, first, count));
+                              return scales.inpaint(run, images.images(first, count),
+                                                    part_of(mask, first, count));
                             }));
 }
 

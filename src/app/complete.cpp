@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/coarse_to_fine.h"
 #include "app/complete_windows.h"
 #include "core/error.h"
 #include "image/window.h"
@@ -20,16 +21,23 @@ struct Case {
   image::PixelBox shown{};  // windows: the part for the figure
 };
 
+PictureSampling sampling_of(const CompleteOptions& options, const network::Model& model) {
+  PictureSampling out = options.sampling ? options.sampling(model) : PictureSampling{};
+  out.coarse = options.missing.coarse;
+  return out;
+}
+
 class Completion {
  public:
   explicit Completion(const CompleteOptions& options)
       : options_(options),
         missing_(options.missing),
         model_(options.pictures.use.load()),
-        sampling_(options.sampling ? options.sampling(model_) : PictureSampling{}),
+        sampling_(sampling_of(options, model_)),
         engine_(options.pictures.use, model_),
         work_(options.command, options.pictures, model_, options.seed),
-        windows_(work_, options.pictures, sampling_, model_.parameters.spec(), engine_) {}
+        scales_(sampling_, model_, options.pictures.use, options.pictures.window),
+        windows_(work_, options.pictures, sampling_, scales_, model_.parameters.spec(), engine_) {}
   CompleteResult run(const std::atomic<bool>& stop);
 
  private:
@@ -65,6 +73,7 @@ class Completion {
   PictureSampling sampling_;
   PictureEngine engine_;
   PictureWork work_;
+  CoarseToFine scales_;
   CompletionWindows windows_;
   std::vector<Case> cases_;
   std::vector<image::Image> figure_;  // n() + 2 columns
@@ -114,8 +123,8 @@ sample::Samples Completion::draw(int64_t first, int64_t count, const sample::Obs
     seeds.push_back(seed_of((first + k) % n()));
   }
   engine::EnergyModel& engine = engine_.at(image, count);
-  return sampling_.inpaint({.model = engine, .seeds = seeds, .observer = observer, .stop = &stop}, images,
-                           mask);
+  return scales_.inpaint({.model = engine, .seeds = seeds, .observer = observer, .stop = &stop}, images,
+                         mask);
 }
 
 // Known pixels keep their very values; the others come from the network.
@@ -216,7 +225,8 @@ json Completion::parameters() const {
 CompleteResult Completion::run(const std::atomic<bool>& stop) {
   for (int64_t i = 0; i < work_.count(); ++i) {
     cases_.push_back(make_case(i));
-    completed_.push_back({work_.entry(i, of(i).fitting), of(i).mask.missing_share(), {}});
+    completed_.push_back(
+        {work_.entry(i, of(i).fitting), of(i).mask.missing_share(), scales_.scales(shape(i)), {}});
   }
   const int64_t total = work_.count() * n();
   const BatchPlan plan{total, std::min(options_.pictures.use.batch, total),

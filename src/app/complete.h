@@ -21,6 +21,7 @@ struct CompleteOptions {
 struct CompletedPicture {
   PictureEntry picture;
   double missing = 0;        // share of its pixels
+  int64_t scales = 0;        // coarser ones that were completed first
   std::vector<double> psnr;  // of each completion against the picture as given; infinity when equal
 };
 

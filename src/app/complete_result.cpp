@@ -18,6 +18,7 @@ json to_json(const CompleteResult& result) {
                         {"from", one.picture.from},
                         {"fitted", one.picture.fitted},
                         {"missing", one.missing},
+                        {"scales", one.scales},
                         {"psnr", ratios}});
   }
   return {{"parameters", result.parameters},
@@ -35,6 +36,7 @@ void print(const CompleteResult& result) {
       ratios += std::isfinite(ratio) ? fmt::format(" {:.2f}", ratio) : " exact";
     fmt::print("{:<40} {:>6.1f}% {}\n", one.picture.name, 100 * one.missing, ratios);
     if (!one.picture.fitted.empty()) fmt::print("  {}\n", one.picture.fitted);
+    if (one.scales > 0) fmt::print("  at 1/{} of its size first\n", int64_t{1} << one.scales);
   }
   if (result.pictures.size() > kMaxListed)
     fmt::print("... and {} more, all in {}.json\n", result.pictures.size() - kMaxListed, result.command);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/round_up.h"
 #include "image/window.h"
 
 namespace mdsm::app {
@@ -29,6 +30,25 @@ std::vector<restore::WindowGrid> CompletionWindows::grids(const image::Mask& mas
   return found;
 }
 
+// The whole picture at half its size, made in strips.
+restore::Halved CompletionWindows::halved(int64_t picture, const image::Picture& visible,
+                                          const image::Mask& mask) const {
+  constexpr int64_t kRows = 256;  // of a strip: an even number
+  const Shape& m = mask.shape;
+  const int64_t h = divided_up(m.h, 2), w = divided_up(m.w, 2), c = spec_.input(1).c;
+  restore::Halved out{Tensor({1, c, h, w}), {{1, 1, h, w}, {}}};
+  for (int64_t y = 0; y < m.h; y += kRows) {
+    const image::PixelBox strip{0, y, m.w, std::min(kRows, m.h - y)};
+    const restore::Halved part =
+        restore::halved(fitted_window(work_, picture, spec_, visible, strip), image::cut(mask, strip));
+    const int64_t values = part.images.shape().h * w;
+    for (int64_t k = 0; k < c; ++k)
+      std::copy_n(part.images.data() + k * values, values, out.images.data() + (k * h + y / 2) * w);
+    out.mask.known.insert(out.mask.known.end(), part.mask.known.begin(), part.mask.known.end());
+  }
+  return out;
+}
+
 std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, const image::Mask& mask,
                                                               uint64_t seed, const sample::Observer& observer,
                                                               const std::atomic<bool>& stop) const {
@@ -40,6 +60,14 @@ std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, c
   for (const restore::WindowGrid& grid : all) windows += grid.count();
   WindowedCompletion out{work_.fitting(picture, given.shape, spec_).coloured(given), 0, 0, {}};
   SquaredErrors errors;
+  std::optional<Tensor> half;
+  if (scales_.scales(given.shape) > 0) {
+    const restore::Halved below = halved(picture, visible, mask);
+    sample::Samples coarse = scales_.complete({{&seed, 1}, observer, &stop}, below.images, below.mask);
+    if (coarse.stopped) return std::nullopt;
+    out.evaluations += coarse.evaluations[0];
+    half = std::move(coarse.x);
+  }
 
   const auto solve = [&](const image::PixelBox& seen) -> std::optional<Tensor> {
     Tensor x = fitted_window(work_, picture, spec_, visible, seen);
@@ -47,12 +75,15 @@ std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, c
     const sample::Observer told = within(observer, window++, windows);
     if (std::ranges::count(known.known, uint8_t{0}) == 0) return x;
     const sample::WindowPlace place{given.shape.h, given.shape.w, seen.y, seen.x};
-    sample::Samples drawn = sampling_.inpaint({.model = engine_.at(x.shape(), 1),
-                                               .seeds = {&seed, 1},
-                                               .observer = told,
-                                               .stop = &stop,
-                                               .place = &place},
-                                              x, known);
+    const sample::Run run{.model = engine_.at(x.shape(), 1),
+                          .seeds = {&seed, 1},
+                          .observer = told,
+                          .stop = &stop,
+                          .place = &place};
+    sample::Samples drawn =
+        half ? sampling_.inpaint_from(run, x, known,
+                                      restore::filled_from_half(x, known, *half, seen.y, seen.x))
+             : sampling_.inpaint(run, x, known);
     out.evaluations += drawn.evaluations[0];
     if (drawn.stopped) return std::nullopt;
     return std::move(drawn.x);

@@ -3,8 +3,9 @@
 
 #include <optional>
 
-#include "app/picture_sampling.h"
+#include "app/coarse_to_fine.h"
 #include "app/picture_windows.h"
+#include "restore/halves.h"
 
 namespace mdsm::app {
 
@@ -18,8 +19,8 @@ struct WindowedCompletion {
 class CompletionWindows {
  public:
   CompletionWindows(const PictureWork& work, const PictureOptions& options, const PictureSampling& sampling,
-                    const network::Spec& spec, PictureEngine& engine)
-      : work_(work), options_(options), sampling_(sampling), spec_(spec), engine_(engine) {}
+                    const CoarseToFine& scales, const network::Spec& spec, PictureEngine& engine)
+      : work_(work), options_(options), sampling_(sampling), scales_(scales), spec_(spec), engine_(engine) {}
 
   std::vector<restore::WindowGrid> grids(const image::Mask& mask) const;
   // Where pixels are missing: nothing that is computed depends on what they were. Nothing: stopped.
@@ -28,9 +29,12 @@ class CompletionWindows {
                                              const std::atomic<bool>& stop) const;
 
  private:
+  restore::Halved halved(int64_t picture, const image::Picture& visible, const image::Mask& mask) const;
+
   const PictureWork& work_;
   const PictureOptions& options_;
   const PictureSampling& sampling_;
+  const CoarseToFine& scales_;
   const network::Spec& spec_;
   PictureEngine& engine_;
 };

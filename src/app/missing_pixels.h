@@ -15,6 +15,7 @@ struct MissingOptions {
   std::string mask;    // an image of the pictures' size: white is missing, black is known
   std::string box;     // "x,y,width,height"
   double share = 0.5;  // random: the probability of each pixel
+  bool coarse = true;  // large pictures: coarser scales first (coarse_to_fine.h)
 };
 
 class MissingPixels {

@@ -38,6 +38,16 @@ sample::Samples PictureSampling::inpaint(const sample::Run& given, ConstTensorVi
   });
 }
 
+sample::Samples PictureSampling::inpaint_from(const sample::Run& given, ConstTensorView images,
+                                              const image::Mask& mask, ConstTensorView guess) const {
+  sample::FastOptions finer = kFromMeasured;
+  finer.jump = fast.jump;
+  const Tensor near_end = restore::start_from(given, guess, finer.sigma_max);
+  sample::Run run = given;
+  run.start = near_end.view();
+  return restore::inpaint_fast(run, images, mask, finer);
+}
+
 sample::Samples PictureSampling::solve(const sample::Run& given,
                                        const restore::LinearMeasurement& measurement, ConstTensorView lifted,
                                        RestoreStart start_at) const {

@@ -34,6 +34,7 @@ struct PictureSampling {
   InpaintMethod method = InpaintMethod::fast;
   sample::FastOptions fast;
   sample::FastOptions from_measured = kFromMeasured;
+  bool coarse = true;                // fast: coarser scales of large pictures first (coarse_to_fine.h)
   std::vector<double> temperatures;  // annealed: one a step
   sample::LangevinOptions langevin;
   // Where the samples of a run start; nothing: where the sampler starts by itself.
@@ -42,6 +43,9 @@ struct PictureSampling {
 
   // images, mask: one for each seed of the run.
   sample::Samples inpaint(const sample::Run& run, ConstTensorView images, const image::Mask& mask) const;
+  // The same from a guess (N,C,H,W) of the whole images: a finer scale of them.
+  sample::Samples inpaint_from(const sample::Run& run, ConstTensorView images, const image::Mask& mask,
+                               ConstTensorView guess) const;
   // lifted: LinearMeasurement::lift() of what was measured.
   sample::Samples solve(const sample::Run& run, const restore::LinearMeasurement& measurement,
                         ConstTensorView lifted, RestoreStart start = RestoreStart::noise) const;

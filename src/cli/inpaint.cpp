@@ -2,6 +2,7 @@
 #include "app/complete.h"
 #include "cli/command.h"
 #include "cli/picture_options.h"
+#include "core/error.h"
 #include "core/stop_flag.h"
 
 namespace mdsm::cli {
@@ -28,6 +29,8 @@ class Inpaint : public Command {
 
   int run(OptionSet& options) override {
     choose_missing(options, inpaint_.missing);
+    if (options.given("coarse") && sampler_.name() != "fast")
+      fail_usage("it belongs to --sampler fast", "--coarse has no meaning for --sampler {}", sampler_.name());
     inpaint_.sampling = app::chosen_sampling(sampler_, options);
     const StopFlag stop;
     show(app::run_complete(inpaint_, stop.flag()), as_json);

@@ -39,6 +39,8 @@ void declare_missing(OptionSet& options, app::MissingOptions& missing) {
   options.add("box", missing.box, "rectangle that is missing, in pixels from the top left").meta("X,Y,W,H");
   options.add("random-missing", missing.share, "every pixel is missing with this probability")
       .range(0.001, 1);
+  options.add("coarse", missing.coarse,
+              "fast, unet: pictures larger than those of the training are completed at coarser scales first");
 }
 
 void choose_missing(const OptionSet& options, app::MissingOptions& missing) {

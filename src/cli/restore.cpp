@@ -77,7 +77,7 @@ void Restore::check_task(const OptionSet& options) const {
   only("threshold", task_ == Task::deblur, "deblur");
   only("degrade", task_ != Task::missing, "superres and deblur");
   only("start", task_ != Task::missing, "superres and deblur");
-  for (const char* option : {"mask", "box", "random-missing"})
+  for (const char* option : {"mask", "box", "random-missing", "coarse"})
     only(option, task_ == Task::missing, "missing");
 }
 

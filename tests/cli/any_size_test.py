@@ -137,6 +137,22 @@ class AnySize(unittest.TestCase):
         self.refused("--factor 2: images of 21x70", "restore", "b/tall.png", "--model", self.unet, "--task", "superres",
                      "--degrade", "--out", "y")
 
+    def test_pictures_larger_than_the_training_are_completed_from_coarse_to_fine(self):
+        """A hole in soft waves is filled with waves; at the picture's own scale the model paints what fills a picture of its training."""
+        picture("c/waves.png", 96, 96)
+        given = pixels("c/waves.png").astype(float)
+        errors = {}
+        for option in ("--coarse", "--no-coarse"):
+            out = "scales" + option
+            run("inpaint", "c/waves.png", "--model", "cifar10", "--box", "40,40,16,16", "-n", 2, "--out", out, option)
+            found = [pixels(f"{out}/waves-{i}.png")[40:56, 40:56] for i in (1, 2)]
+            errors[option] = np.sqrt(np.mean((np.array(found) - given[40:56, 40:56]) ** 2))
+            with open(f"{out}/inpaint.json", encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["pictures"][0]["scales"], 2 if option == "--coarse" else 0)
+        self.assertLess(errors["--coarse"], 0.6 * errors["--no-coarse"], errors)
+        self.refused("--coarse has no meaning for --sampler annealed", "inpaint", "c/waves.png", "--model", self.unet, "--box", "1,1,4,4",
+                     "--sampler", "annealed", "--coarse", "--out", "x")
+
     def test_large_pictures_in_windows(self):
         """Two boxes far apart are filled in by windows of their own, nearly as in the whole picture; what is known stays."""
         picture("large/waves.png", 340, 150, seed=3)

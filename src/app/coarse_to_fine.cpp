@@ -71,9 +71,7 @@ sample::Samples CoarseToFine::in_one(const Draws& draws, ConstTensorView images,
   const sample::Run run{
       .model = *engine, .seeds = draws.seeds, .observer = told, .stop = draws.stop, .place = place};
   if (!half) return sampling_.inpaint(run, images, mask);
-  return sampling_.inpaint_from(
-      run, images, mask,
-      restore::filled_from_half(images, mask, *half, place ? place->top : 0, place ? place->left : 0));
+  return sampling_.inpaint_from(run, images, mask, *half);
 }
 
 // One large image, around its missing pixels.
@@ -123,8 +121,7 @@ sample::Samples CoarseToFine::inpaint(const sample::Run& run, ConstTensorView im
   const restore::Halved half = restore::halved(images, mask);
   sample::Samples coarse = complete({run.seeds, run.observer, run.stop}, half.images, half.mask);
   if (coarse.stopped) return coarse;
-  return with_evaluations(
-      sampling_.inpaint_from(run, images, mask, restore::filled_from_half(images, mask, coarse.x)), coarse);
+  return with_evaluations(sampling_.inpaint_from(run, images, mask, coarse.x), coarse);
 }
 
 }  // namespace mdsm::app

@@ -81,9 +81,7 @@ std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, c
                           .stop = &stop,
                           .place = &place};
     sample::Samples drawn =
-        half ? sampling_.inpaint_from(run, x, known,
-                                      restore::filled_from_half(x, known, *half, seen.y, seen.x))
-             : sampling_.inpaint(run, x, known);
+        half ? sampling_.inpaint_from(run, x, known, *half) : sampling_.inpaint(run, x, known);
     out.evaluations += drawn.evaluations[0];
     if (drawn.stopped) return std::nullopt;
     return std::move(drawn.x);

@@ -1,5 +1,6 @@
 #include "app/picture_sampling.h"
 
+#include "restore/halves.h"
 #include "sample/annealed_sampler.h"
 #include "sample/fast_sampler.h"
 
@@ -39,13 +40,10 @@ sample::Samples PictureSampling::inpaint(const sample::Run& given, ConstTensorVi
 }
 
 sample::Samples PictureSampling::inpaint_from(const sample::Run& given, ConstTensorView images,
-                                              const image::Mask& mask, ConstTensorView guess) const {
+                                              const image::Mask& mask, ConstTensorView half) const {
   sample::FastOptions finer = kFromMeasured;
   finer.jump = fast.jump;
-  const Tensor near_end = restore::start_from(given, guess, finer.sigma_max);
-  sample::Run run = given;
-  run.start = near_end.view();
-  return restore::inpaint_fast(run, images, mask, finer);
+  return restore::inpaint_finer(given, images, mask, half, finer);
 }
 
 sample::Samples PictureSampling::solve(const sample::Run& given,

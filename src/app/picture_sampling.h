@@ -43,9 +43,9 @@ struct PictureSampling {
 
   // images, mask: one for each seed of the run.
   sample::Samples inpaint(const sample::Run& run, ConstTensorView images, const image::Mask& mask) const;
-  // The same from a guess (N,C,H,W) of the whole images: a finer scale of them.
+  // The same of images that are complete at half their size (N,C,(H+1)/2,(W+1)/2).
   sample::Samples inpaint_from(const sample::Run& run, ConstTensorView images, const image::Mask& mask,
-                               ConstTensorView guess) const;
+                               ConstTensorView half) const;
   // lifted: LinearMeasurement::lift() of what was measured.
   sample::Samples solve(const sample::Run& run, const restore::LinearMeasurement& measurement,
                         ConstTensorView lifted, RestoreStart start = RestoreStart::noise) const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/round_up.h"
-#include "restore/measurement.h"
 
 namespace mdsm::restore {
 namespace {
@@ -40,6 +39,64 @@ float enlarged(const float* plane, const Between& row, const Between& column, in
   };
   return 0.75f * along(row.near) + 0.25f * along(row.far);
 }
+
+// Known pixels of images; in place of the missing ones their 2x2 in half.
+Tensor repeated(ConstTensorView images, const image::Mask& mask, ConstTensorView half, int64_t top,
+                int64_t left) {
+  const Shape &s = images.shape, &from = half.shape;
+  Tensor out(s);
+  float* to = out.data();
+  for (int64_t plane = 0; plane < s.n * s.c; ++plane)
+    for (int64_t y = 0; y < s.h; ++y)
+      for (int64_t x = 0; x < s.w; ++x)
+        *to++ = half.data[(plane * from.h + (top + y) / 2) * from.w + (left + x) / 2];
+  show(images, mask, out);
+  return out;
+}
+
+class HalvesMeasurement : public LinearMeasurement {
+ public:
+  HalvesMeasurement(image::Mask mask, const sample::WindowPlace& place)
+      : mask_(std::move(mask)), pixels_(mask_measurement(mask_)), place_(place) {}
+  Shape measured_shape(const Shape& images) const override { return pixels_->measured_shape(images); }
+  void project(int64_t i, const float* x, float* out, const Shape& image) const override {
+    pixels_->project(i, x, out, image);
+    for (int64_t c = 0; c < image.c; ++c) {
+      const float* from = x + c * image.h * image.w;
+      float* to = out + c * image.h * image.w;
+      for (int64_t y = place_.top % 2; y < image.h; y += 2)
+        for (int64_t column = place_.left % 2; column < image.w; column += 2)
+          average(i, c, y, column, from, to, image);
+    }
+  }
+
+ private:
+  // The mean over the 2x2 from (y, x) on, where all of it is missing and seen.
+  void average(int64_t i, int64_t c, int64_t y, int64_t x, const float* from, float* to,
+               const Shape& image) const {
+    const int64_t down = std::min<int64_t>(2, place_.height - place_.top - y),
+                  across = std::min<int64_t>(2, place_.width - place_.left - x);
+    if (y + down > image.h || x + across > image.w) return;
+    float sum = 0;
+    for (int64_t at = 0; at < down * across; ++at) {
+      const int64_t row = y + at / across, column = x + at % across;
+      if (mask_.at(i, c, row, column)) return;
+      sum += from[row * image.w + column];
+    }
+    for (int64_t at = 0; at < down * across; ++at)
+      to[(y + at / across) * image.w + x + at % across] = sum / static_cast<float>(down * across);
+  }
+  void measure_one(int64_t i, const float* x, float* y, const Shape& image) const override {
+    project(i, x, y, image);
+  }
+  void lift_one(int64_t i, const float* y, float* x, const Shape& image) const override {
+    project(i, y, x, image);
+  }
+
+  image::Mask mask_;
+  std::unique_ptr<LinearMeasurement> pixels_;
+  sample::WindowPlace place_;
+};
 
 }  // namespace
 
@@ -82,6 +139,25 @@ Tensor filled_from_half(ConstTensorView images, const image::Mask& mask, ConstTe
     }
   show(images, mask, out);
   return out;
+}
+
+std::unique_ptr<LinearMeasurement> halves_measurement(image::Mask mask, const sample::WindowPlace* place) {
+  const sample::WindowPlace whole{mask.shape.h, mask.shape.w, 0, 0};
+  return std::make_unique<HalvesMeasurement>(std::move(mask), place ? *place : whole);
+}
+
+sample::Samples inpaint_finer(const sample::Run& given, ConstTensorView images, const image::Mask& mask,
+                              ConstTensorView half, const sample::FastOptions& options) {
+  const int64_t top = given.place ? given.place->top : 0, left = given.place ? given.place->left : 0;
+  const Tensor known = hide(images, mask);  // from here on nothing can see the missing pixels
+  const auto measurement = halves_measurement(mask, given.place);
+  const Tensor measured = measurement->lift(repeated(known, mask, half, top, left), known.shape());
+  const Tensor start = start_from(given, filled_from_half(known, mask, half, top, left), options.sigma_max);
+  sample::Run run = given;
+  run.start = start.view();
+  sample::Samples samples = restore(run, *measurement, measured, options);
+  show(known, mask, samples.x);
+  return samples;
 }
 
 }  // namespace mdsm::restore

@@ -1,8 +1,7 @@
 // Pictures with missing pixels at half their size, and back: a first guess for completing large pictures.
 #pragma once
 
-#include "core/tensor.h"
-#include "image/mask.h"
+#include "restore/restore.h"
 
 namespace mdsm::restore {
 
@@ -22,5 +21,16 @@ Halved halved(ConstTensorView images, const image::Mask& mask);
 // may be a window of the picture that half is half of: top, left say where.
 Tensor filled_from_half(ConstTensorView images, const image::Mask& mask, ConstTensorView half,
                         int64_t top = 0, int64_t left = 0);
+
+// Missing pixels of a picture whose half is there: where all pixels of a 2x2 are missing, their mean is
+// measured. y has the known pixels, and the others as `half` has them. place: images are a window of the
+// picture, and a 2x2 that it cuts is not measured.
+std::unique_ptr<LinearMeasurement> halves_measurement(image::Mask mask,
+                                                      const sample::WindowPlace* place = nullptr);
+
+// inpaint_fast() with what is missing completed at half the size already: starts there and adds detail, which
+// keeps the mean of every 2x2, so that no error in colour can grow from scale to scale.
+sample::Samples inpaint_finer(const sample::Run& run, ConstTensorView images, const image::Mask& mask,
+                              ConstTensorView half, const sample::FastOptions& options);
 
 }  // namespace mdsm::restore

@@ -1,5 +1,6 @@
 """A server of its own for a test: started on a free port with an empty root, asked by plain HTTP."""
 import base64
+import contextlib
 import http.client
 import json
 import os
@@ -170,7 +171,11 @@ class Server:
 
     def open_files(self, pid=None):
         folder = f"/proc/{pid or self.process.pid}/fd"
-        return [os.readlink(os.path.join(folder, name)) for name in os.listdir(folder)]
+        found = []
+        for name in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # closed in the meantime
+                found.append(os.readlink(os.path.join(folder, name)))
+        return found
 
     def memory(self):
         """Peak of the server itself, in MB."""

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "restore/masks.h"
+#include "sample/analytic_energy.h"
 
 namespace mdsm::restore {
 namespace {
@@ -56,6 +57,47 @@ TEST(Halves, FillARampWithItself) {
   for (int64_t y = 0; y < 10; ++y)
     for (int64_t x = 0; x < 9; ++x)
       EXPECT_FLOAT_EQ(seen.data()[y * 9 + x], images.data()[(y + 3) * 16 + x + 4]);
+}
+
+TEST(Halves, MeasureMeansWhereAllOfATwoByTwoIsMissing) {
+  // Columns and rows 3 to 7 of 9 are missing: the cells at 4 and 6 are whole, those at 2 have known pixels.
+  const image::Mask mask = test::box_mask(9, {3, 3, 5, 5});
+  Tensor x({1, 1, 9, 9});
+  RandomStream(2, Purpose::check).fill_normal(x.values());
+  const auto measurement = halves_measurement(mask);
+  const Tensor once = measurement->measure(x), twice = measurement->measure(once);
+  for (size_t i = 0; i < 81; ++i) EXPECT_FLOAT_EQ(once.data()[i], twice.data()[i]);
+  const auto at = [&](const Tensor& of, int row, int column) { return of.data()[row * 9 + column]; };
+  EXPECT_FLOAT_EQ(at(once, 4, 7), (at(x, 4, 6) + at(x, 4, 7) + at(x, 5, 6) + at(x, 5, 7)) / 4);
+  EXPECT_EQ(at(once, 3, 3), 0);
+  EXPECT_EQ(at(once, 2, 3), at(x, 2, 3));
+
+  // A window of that picture, from row 1 and column 3 on, cuts cells at its left and lower edge.
+  const image::Mask seen = test::box_mask(6, {0, 2, 5, 4});
+  const sample::WindowPlace place{9, 9, 1, 3};
+  Tensor part({1, 1, 6, 6}), out({1, 1, 6, 6});
+  RandomStream(3, Purpose::check).fill_normal(part.values());
+  halves_measurement(seen, &place)->project(0, part.data(), out.data(), part.shape());
+  const auto in = [&](const Tensor& of, int row, int column) { return of.data()[row * 6 + column]; };
+  EXPECT_FLOAT_EQ(in(out, 3, 1), (in(part, 3, 1) + in(part, 3, 2) + in(part, 4, 1) + in(part, 4, 2)) / 4);
+  EXPECT_EQ(in(out, 3, 0), 0);
+  EXPECT_EQ(in(out, 5, 1), 0);
+}
+
+// An energy that wants everything dark cannot darken what the half has.
+TEST(Halves, KeepTheirColourAtTheFinerScale) {
+  test::GaussianEnergy engine(0.3);
+  engine.precision.assign(engine.precision.size(), 1 / (0.3 * 0.3));  // jumps to its mean, 0 to 0.63
+  const Shape shape = engine.images(2);
+  const image::Mask mask = test::box_mask(shape.w, {2, 2, 4, 4});
+  const Tensor images(shape, 0.9f), half({shape.n, shape.c, shape.h / 2, shape.w / 2}, 0.9f);
+  const std::vector<uint64_t> seeds = {1, 2};
+  const sample::FastOptions options{.evaluations = 8, .sigma_max = 0.2};
+  const auto finer = inpaint_finer({engine, seeds}, images, mask, half, options);
+  const Tensor means = halves_measurement(mask)->measure(finer.x);
+  for (const float value : means.values()) EXPECT_NEAR(value, 0.9, 1e-4);
+  const auto plain = inpaint_fast({engine, seeds}, images, mask, options);
+  EXPECT_LT(plain.x.data()[3 * shape.w + 3], 0.8);
 }
 
 }  // namespace

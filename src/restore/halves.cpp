@@ -40,18 +40,25 @@ float enlarged(const float* plane, const Between& row, const Between& column, in
   return 0.75f * along(row.near) + 0.25f * along(row.far);
 }
 
-// Known pixels of images; in place of the missing ones their 2x2 in half.
-Tensor repeated(ConstTensorView images, const image::Mask& mask, ConstTensorView half, int64_t top,
-                int64_t left) {
+// Known pixels of images; in place of the missing ones value(plane of half, row, column).
+template <class Value>
+Tensor filled(ConstTensorView images, const image::Mask& mask, ConstTensorView half, const Value& value) {
   const Shape &s = images.shape, &from = half.shape;
   Tensor out(s);
   float* to = out.data();
   for (int64_t plane = 0; plane < s.n * s.c; ++plane)
     for (int64_t y = 0; y < s.h; ++y)
-      for (int64_t x = 0; x < s.w; ++x)
-        *to++ = half.data[(plane * from.h + (top + y) / 2) * from.w + (left + x) / 2];
+      for (int64_t x = 0; x < s.w; ++x) *to++ = value(half.data + plane * from.h * from.w, y, x);
   show(images, mask, out);
   return out;
+}
+
+// The missing ones as their 2x2 in half.
+Tensor repeated(ConstTensorView images, const image::Mask& mask, ConstTensorView half, int64_t top,
+                int64_t left) {
+  return filled(images, mask, half, [&](const float* plane, int64_t y, int64_t x) {
+    return plane[(top + y) / 2 * half.shape.w + (left + x) / 2];
+  });
 }
 
 class HalvesMeasurement : public LinearMeasurement {
@@ -128,17 +135,10 @@ Halved halved(ConstTensorView images, const image::Mask& mask) {
 
 Tensor filled_from_half(ConstTensorView images, const image::Mask& mask, ConstTensorView half, int64_t top,
                         int64_t left) {
-  const Shape &s = images.shape, &from = half.shape;
-  Tensor out(s);
-  float* to = out.data();
-  for (int64_t plane = 0; plane < s.n * s.c; ++plane)
-    for (int64_t y = 0; y < s.h; ++y) {
-      const Between row(top + y, from.h);
-      for (int64_t x = 0; x < s.w; ++x)
-        *to++ = enlarged(half.data + plane * from.h * from.w, row, Between(left + x, from.w), from.w);
-    }
-  show(images, mask, out);
-  return out;
+  const Shape& from = half.shape;
+  return filled(images, mask, half, [&](const float* plane, int64_t y, int64_t x) {
+    return enlarged(plane, Between(top + y, from.h), Between(left + x, from.w), from.w);
+  });
 }
 
 std::unique_ptr<LinearMeasurement> halves_measurement(image::Mask mask, const sample::WindowPlace* place) {

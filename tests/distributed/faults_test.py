@@ -1,4 +1,5 @@
 """A worker that is killed, stopped, or fails ends all others within seconds, with a line that names it."""
+import contextlib
 import os
 import signal
 import socket
@@ -125,7 +126,10 @@ store.set("here/1", store.get("here/0"))
 def listening(process):
     """Ports."""
     folder = f"/proc/{process}/fd"
-    own = {os.readlink(os.path.join(folder, name)) for name in os.listdir(folder)}
+    own = set()
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # closed in the meantime
+            own.add(os.readlink(os.path.join(folder, name)))
     with open("/proc/net/tcp") as file:
         rows = [line.split() for line in file][1:]
     return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}

@@ -130,8 +130,10 @@ def listening(process):
     for name in os.listdir(folder):
         with contextlib.suppress(FileNotFoundError):  # closed in the meantime
             own.add(os.readlink(os.path.join(folder, name)))
-    with open("/proc/net/tcp") as file:
-        rows = [line.split() for line in file][1:]
+    rows = []
+    for table in ("tcp", "tcp6"):
+        with open(f"/proc/net/{table}") as file:
+            rows += [line.split() for line in file][1:]
     return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
 
 

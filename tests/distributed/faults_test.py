@@ -116,7 +116,11 @@ def check_full_disk(folder):
 RANK_1 = """
 import sys
 from torch.distributed import PrefixStore, TCPStore
-store = PrefixStore("mdsm/", TCPStore("127.0.0.1", int(sys.argv[1]), is_master=False))
+try:
+    tcp = TCPStore("127.0.0.1", int(sys.argv[1]), is_master=False, use_libuv=False)  # Debian's has no libuv
+except TypeError:  # PyTorch 1 does not know it
+    tcp = TCPStore("127.0.0.1", int(sys.argv[1]), is_master=False)
+store = PrefixStore("mdsm/", tcp)
 store.add("count/1", 1)
 store.set("alive/1", "0")
 store.set("here/1", store.get("here/0"))

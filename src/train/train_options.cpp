@@ -76,6 +76,10 @@ void set_default_shards(OptionSet& set, const TrainOptions& options) {
 }
 
 void validate(const TrainOptions& options) {
+  if (options.schedule.lr * options.weight_decay >= 1)
+    fail_usage("use less than 1 / --lr",
+               "--weight-decay {}: times --lr {} it would take all of a weight in a step",
+               options.weight_decay, options.schedule.lr);
   validate(options.schedule);
   check_shards(options.shards, options.batch);
   sample::model_defaults(options.sampling, "--sampling");

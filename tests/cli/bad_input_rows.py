@@ -97,6 +97,7 @@ ROWS = [
     ("resume of another objective", "train --resume {good_run} --steps 4 --objective ml", 2, "--objective cannot change"),
     ("run name with a slash", TRAIN + " --desc a/b", 2, "--desc 'a/b'"),
     ("adam decay of 1", TRAIN + " --beta2 1", 2, "--beta2: '1'"),
+    ("weight decay that takes all", TRAIN + " --lr 0.01 --weight-decay 200", 2, "--weight-decay 200: times --lr 0.01"),
     ("seed below 0", TRAIN + " --seed -1", 2, "--seed: '-1'"),
     ("threads below 0", TRAIN + " --threads -2", 2, "--threads: '-2'"),
     # configuration files

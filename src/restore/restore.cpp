@@ -35,6 +35,10 @@ void clamp(sample::Chains& chains, int64_t row, const Tensor& known, const image
           x[at] = from[at] + static_cast<float>(sigma) * noise[at];
 }
 
+// Pictures are within [0,1], and so is the mean of all that a noisy one may have been. A model that says much
+// more is wrong there. Cut, or the noise level that is read from it would send the sample away for good.
+constexpr float kDarkest = -1, kBrightest = 2;
+
 }  // namespace
 
 sample::Samples restore(const sample::Run& run, const LinearMeasurement& measurement,
@@ -48,12 +52,19 @@ sample::Samples restore(const sample::Run& run, const LinearMeasurement& measure
   return sample::run_blind(
       run, options,
       [&](int64_t index, std::span<const float> x, std::span<const float> g, std::span<float> d) {
-        // P of (x - sigma0² g) at once: d = sigma0² g + P(x - sigma0² g) - M⁺y.
+        // P of D = x - sigma0² g at once: d = x - D + P(D) - M⁺y.
         const auto m = measured.image(index);
-        std::vector<float> jump(x.size());
-        for (size_t i = 0; i < x.size(); ++i) jump[i] = x[i] - scale * g[i];
+        std::vector<float> jump(x.size()), away(x.size());  // D and x - D
+        for (size_t i = 0; i < x.size(); ++i) {
+          away[i] = scale * g[i];
+          jump[i] = x[i] - away[i];
+          if (jump[i] < kDarkest || jump[i] > kBrightest) {
+            jump[i] = std::clamp(jump[i], kDarkest, kBrightest);
+            away[i] = x[i] - jump[i];
+          }
+        }
         measurement.project(index, jump.data(), d.data(), image);
-        for (size_t i = 0; i < x.size(); ++i) d[i] += scale * g[i] - m[i];
+        for (size_t i = 0; i < x.size(); ++i) d[i] += away[i] - m[i];
       });
 }
 

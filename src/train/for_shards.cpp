@@ -72,6 +72,7 @@ void add_leaf(const TrainingContext& run, TreeSum& sum, size_t count) {
 }
 
 void sum_in_any_order(const TrainingContext& run, const TreeSum& sum, std::span<float> total) {
+  std::ranges::fill(total, 0.0f);
   for (const TreeSum::Node& node : sum.nodes())
     for (size_t i = 0; i < total.size(); ++i) total[i] += node.values[i];
   run.world.reordered_sum(total);
@@ -94,7 +95,7 @@ void for_shards(const TrainingContext& run, const std::function<void(ImageRange)
     if (k + 1 < shards.end()) run.engine.zero_gradient();
   }
   if (run.world.alone()) return run.engine.write(engine::StateVector::gradient, sum.sum());
-  std::vector<float> total(count);
+  const std::span<float> total = run.rank_sum->room(count);
   if (in_tree) {
     LastShard(run, sum, total).compute(body, shard(shards.end() - 1));
     run.rank_sum->finish();

@@ -29,6 +29,11 @@ RankSum::~RankSum() {
   if (thread_.joinable()) thread_.join();
 }
 
+std::span<float> RankSum::room(size_t values) {
+  room_.resize(values);
+  return room_;
+}
+
 void RankSum::begin(const TreeSum& own, std::span<float> result) {
   const auto rank = static_cast<size_t>(world_.rank());
   if (own.nodes().size() != subtrees_[rank].size())

@@ -34,6 +34,9 @@ class RankSum {
   // Waits for all pieces; afterwards all ranks have the same bits.
   void finish();
 
+  // For the result, from step to step: the system's cleared pages cost more than the sum.
+  std::span<float> room(size_t values);
+
   int64_t calls_of_last_shard = -1;          // of the engine; -1: not known yet (for_shards)
   double waited() const { return waited_; }  // seconds in finish(), all together
 
@@ -54,6 +57,7 @@ class RankSum {
   std::vector<std::vector<ImageRange>> subtrees_;  // of every rank
   const TreeSum* own_ = nullptr;
   std::span<float> result_;
+  std::vector<float> room_;
   std::deque<Bucket> memory_;  // of buckets, from step to step
   TreeSum slice_;
 

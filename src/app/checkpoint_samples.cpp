@@ -52,9 +52,7 @@ bool draw(engine::EnergyModel& engine, const SamplerChoice& sampler, std::span<c
   const auto count = static_cast<int64_t>(seeds.size());
   for (int64_t first = 0; first < count; first += batch) {
     const int64_t n = std::min(batch, count - first);
-    const auto observe = [&](const sample::StepReport& report) {
-      progress.update(first + report.step * n / std::max<int64_t>(1, report.steps));
-    };
+    const auto observe = [&](const sample::StepReport& report) { progress.update(first, n, report.done()); };
     const auto some = seeds.subspan(static_cast<size_t>(first), static_cast<size_t>(n));
     const sample::Samples drawn =
         sampler.draw({.model = engine, .seeds = some, .observer = observe, .stop = &stop});

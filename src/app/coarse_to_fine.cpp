@@ -1,6 +1,7 @@
 #include "app/coarse_to_fine.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/picture_windows.h"
 #include "image/window.h"
@@ -41,13 +42,12 @@ void put(ConstTensorView rows, const image::PixelBox& box, const image::Mask& ma
         if (!mask.at(0, c, y, x)) image.data[(c * s.h + y) * s.w + x] = *from;
 }
 
-sample::Observer standing_still(const sample::Observer& observer) {
-  return [&observer](const sample::StepReport& report) {
-    if (!observer) return;
-    sample::StepReport shown = report;
-    shown.step = 0;
-    observer(shown);
-  };
+// Of all scales together, where a finer one takes four times as long as the one before. The coarsest has ten
+// times as many evaluations.
+double cost(int64_t scales) {
+  double sum = 10;
+  for (int64_t i = 1; i <= scales; ++i) sum += std::pow(4.0, static_cast<double>(i));
+  return sum;
 }
 
 sample::Samples with_evaluations(sample::Samples fine, const sample::Samples& coarse) {
@@ -64,12 +64,16 @@ int64_t CoarseToFine::scales(const Shape& image) const {
   return restore::halvings(image, std::min(trained.h, trained.w));
 }
 
+double CoarseToFine::share_before(const Shape& image) const {
+  const int64_t count = scales(image);
+  return count == 0 ? 0 : cost(count - 1) / cost(count);
+}
+
 sample::Samples CoarseToFine::in_one(const Draws& draws, ConstTensorView images, const image::Mask& mask,
                                      const Tensor* half, const sample::WindowPlace* place) const {
   const auto engine = use_.make_for_pictures(model_, images.shape.n, images.shape.with_n(1), {});
-  const sample::Observer told = standing_still(draws.observer);
   const sample::Run run{
-      .model = *engine, .seeds = draws.seeds, .observer = told, .stop = draws.stop, .place = place};
+      .model = *engine, .seeds = draws.seeds, .observer = draws.observer, .stop = draws.stop, .place = place};
   if (!half) return sampling_.inpaint(run, images, mask);
   return sampling_.inpaint_from(run, images, mask, *half);
 }
@@ -82,17 +86,24 @@ sample::Samples CoarseToFine::in_parts(const Draws& draws, ConstTensorView image
   const restore::WindowOptions windows = completion_windows(options, model_.parameters.spec());
   const Shape& s = image.shape;
   sample::Samples out = unchanged(image);
+  std::vector<restore::WindowGrid> grids;
+  int64_t window = 0, count = 0;
   for (const image::PixelBox& area : restore::missing_areas(mask, windows.halo)) {
+    grids.push_back(restore::window_grid(area, s.h, s.w, windows));
+    count += grids.back().count();
+  }
+  for (const restore::WindowGrid& grid : grids) {
     const auto solve = [&](const image::PixelBox& box) -> std::optional<Tensor> {
       const sample::WindowPlace place{s.h, s.w, box.y, box.x};
-      sample::Samples drawn = in_one(draws, part_of(image, box), image::cut(mask, box), half, &place);
+      const sample::Observer told = within(draws.observer, window++, count);
+      sample::Samples drawn =
+          in_one({draws.seeds, told, draws.stop}, part_of(image, box), image::cut(mask, box), half, &place);
       out.evaluations[0] += drawn.evaluations[0];
       if (drawn.stopped) return std::nullopt;
       return std::move(drawn.x);
     };
     const auto take = [&](const image::PixelBox& at, const Tensor& rows) { put(rows, at, mask, out.x); };
-    if (!restore::solve_in_windows(restore::window_grid(area, s.h, s.w, windows), solve, take))
-      out.stopped = true;
+    out.stopped = !restore::solve_in_windows(grid, solve, take);
     if (out.stopped) break;
   }
   return out;
@@ -110,18 +121,25 @@ sample::Samples CoarseToFine::complete(const Draws& draws, ConstTensorView image
                                        const image::Mask& mask) const {
   if (scales(images.shape) == 0) return at_scale(draws, images, mask, nullptr);
   const restore::Halved half = restore::halved(images, mask);
-  sample::Samples coarse = complete(draws, half.images, half.mask);
+  const double before = share_before(images.shape);
+  const sample::Observer first = between(draws.observer, 0, before),
+                         last = between(draws.observer, before, 1);
+  sample::Samples coarse = complete({draws.seeds, first, draws.stop}, half.images, half.mask);
   if (coarse.stopped) return coarse;
-  return with_evaluations(at_scale(draws, images, mask, &coarse.x), coarse);
+  return with_evaluations(at_scale({draws.seeds, last, draws.stop}, images, mask, &coarse.x), coarse);
 }
 
 sample::Samples CoarseToFine::inpaint(const sample::Run& run, ConstTensorView images,
                                       const image::Mask& mask) const {
   if (scales(images.shape) == 0) return sampling_.inpaint(run, images, mask);
   const restore::Halved half = restore::halved(images, mask);
-  sample::Samples coarse = complete({run.seeds, run.observer, run.stop}, half.images, half.mask);
+  const double before = share_before(images.shape);
+  const sample::Observer first = between(run.observer, 0, before);
+  sample::Samples coarse = complete({run.seeds, first, run.stop}, half.images, half.mask);
   if (coarse.stopped) return coarse;
-  return with_evaluations(sampling_.inpaint_from(run, images, mask, coarse.x), coarse);
+  sample::Run last = run;
+  last.observer = between(run.observer, before, 1);
+  return with_evaluations(sampling_.inpaint_from(last, images, mask, coarse.x), coarse);
 }
 
 }  // namespace mdsm::app

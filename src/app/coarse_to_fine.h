@@ -18,11 +18,12 @@ class CoarseToFine {
 
   // How often images of this shape are halved; 0: they are completed as they are.
   int64_t scales(const Shape& image) const;
+  // About the share of the time that goes into the scales before the last one.
+  double share_before(const Shape& image) const;
   // PictureSampling::inpaint() with the coarser scales before it. Evaluations are those of all scales.
   sample::Samples inpaint(const sample::Run& run, ConstTensorView images, const image::Mask& mask) const;
 
-  // What is drawn, without an engine: each scale makes its own. The observer is told of no progress before
-  // the last scale.
+  // What is drawn, without an engine: each scale makes its own.
   struct Draws {
     std::span<const uint64_t> seeds;
     const sample::Observer& observer;

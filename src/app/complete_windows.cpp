@@ -61,9 +61,11 @@ std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, c
   WindowedCompletion out{work_.fitting(picture, given.shape, spec_).coloured(given), 0, 0, {}};
   SquaredErrors errors;
   std::optional<Tensor> half;
-  if (scales_.scales(given.shape) > 0) {
+  const double before = scales_.share_before(given.shape);
+  const sample::Observer first = between(observer, 0, before), last = between(observer, before, 1);
+  if (before > 0) {
     const restore::Halved below = halved(picture, visible, mask);
-    sample::Samples coarse = scales_.complete({{&seed, 1}, observer, &stop}, below.images, below.mask);
+    sample::Samples coarse = scales_.complete({{&seed, 1}, first, &stop}, below.images, below.mask);
     if (coarse.stopped) return std::nullopt;
     out.evaluations += coarse.evaluations[0];
     half = std::move(coarse.x);
@@ -72,7 +74,7 @@ std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, c
   const auto solve = [&](const image::PixelBox& seen) -> std::optional<Tensor> {
     Tensor x = fitted_window(work_, picture, spec_, visible, seen);
     const image::Mask known = image::cut(mask, seen);
-    const sample::Observer told = within(observer, window++, windows);
+    const sample::Observer told = within(last, window++, windows);
     if (std::ranges::count(known.known, uint8_t{0}) == 0) return x;
     const sample::WindowPlace place{given.shape.h, given.shape.w, seen.y, seen.x};
     const sample::Run run{.model = engine_.at(x.shape(), 1),

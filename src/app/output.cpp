@@ -33,7 +33,7 @@ void write_json(const fs::path& path, const nlohmann::json& values, int indent) 
 
 std::string grouped(int64_t number) {
   std::string digits = std::to_string(number);
-  for (size_t at = digits.size(); at > 3 && digits[at - 4] != '-';) digits.insert(at -= 3, " ");
+  for (size_t at = digits.size(); at > 3 && digits[at - 4] != '-';) digits.insert(at -= 3, 1, ' ');
   return digits;
 }
 

@@ -60,6 +60,16 @@ sample::Observer within(const sample::Observer& observer, int64_t window, int64_
   };
 }
 
+sample::Observer between(const sample::Observer& observer, double from, double to) {
+  return [&observer, from, to](const sample::StepReport& report) {
+    if (!observer) return;
+    sample::StepReport shown = report;
+    shown.step = static_cast<int64_t>(100 * (from + (to - from) * report.done()));
+    shown.steps = 100;
+    observer(shown);
+  };
+}
+
 void SquaredErrors::add(std::span<const float> x, std::span<const float> truth) {
   for (size_t i = 0; i < x.size(); ++i) {
     const double error = static_cast<double>(std::clamp(x[i], 0.0f, 1.0f)) - static_cast<double>(truth[i]);

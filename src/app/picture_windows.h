@@ -21,8 +21,11 @@ restore::WindowOptions enlargement_windows(const PictureOptions& options, const 
 Tensor fitted_window(const PictureWork& work, int64_t picture, const network::Spec& spec,
                      const image::Picture& whole, const image::PixelBox& box);
 
-// Reports of window number `window` of `windows` as parts of the whole.
+// Reports of window number `window` of `windows` as parts of the whole. The observer must outlive the result,
+// here and below.
 sample::Observer within(const sample::Observer& observer, int64_t window, int64_t windows);
+// Reports of work that takes the whole from one share of it to another, in hundredths.
+sample::Observer between(const sample::Observer& observer, double from, double to);
 
 // Squared errors of parts, for the PSNR of the whole.
 class SquaredErrors {

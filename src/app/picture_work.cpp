@@ -147,7 +147,7 @@ namespace {
 
 sample::Observer shown(Progress& progress, const Batch& batch, const std::string& part) {
   return [&progress, batch, &part](const sample::StepReport& report) {
-    progress.update(batch.first + batch.count * report.step / std::max<int64_t>(1, report.steps),
+    progress.update(batch.first, batch.count, report.done(),
                     fmt::format("{} {} of {}", part, report.step, report.steps));
   };
 }

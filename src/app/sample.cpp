@@ -118,7 +118,7 @@ report::SampleSet SampleJob::draw_batch(std::span<const uint64_t> seeds, int64_t
     if (options_.trajectory) trajectory_.observe(report, seeds);
     if (live_) live_->observe(report, n);
     progress.update(
-        before + report.step * n / std::max<int64_t>(1, report.steps),
+        before, n, report.done(),
         fmt::format("step {} of {}, energy {:.4g}", report.step, report.steps, mean(report.energy)));
   };
   sample::Samples drawn =

@@ -27,6 +27,10 @@ Progress::Clock::duration lines_apart() {
       std::chrono::duration<double>(seconds > 0 ? seconds : 60));
 }
 
+std::string rate_text(double rate) {
+  return rate > 0 && rate < 0.1 ? duration_text(1 / rate) + " each" : fmt::format("{:.1f}/s", rate);
+}
+
 }  // namespace
 
 std::string duration_text(double seconds) {
@@ -47,25 +51,27 @@ Progress::Progress(std::string label, int64_t total, std::string unit, int64_t f
 
 Progress::~Progress() { clear_line(); }
 
-void Progress::update(int64_t done, const std::string& note) {
+void Progress::update(int64_t before, int64_t count, double share, const std::string& note) {
   if (g_left_to_others) return;
   const auto now = Clock::now();
-  const bool due = terminal_ ? now - shown_ >= std::chrono::milliseconds(100) || done >= total_
+  const double total = static_cast<double>(total_),
+               done = static_cast<double>(before) + share * static_cast<double>(count);
+  const bool due = terminal_ ? now - shown_ >= std::chrono::milliseconds(100) || done >= total
                              : now - shown_ >= lines_apart();
   if (!due) return;
   shown_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const double rate = seconds > 0 ? static_cast<double>(done - first_) / seconds : 0;
-  const double left = rate > 0 ? static_cast<double>(total_ - done) / rate : 0;
+  const double rate = seconds > 0 ? (done - static_cast<double>(first_)) / seconds : 0;
+  const double left = rate > 0 ? (total - done) / rate : 0;
+  const auto whole = static_cast<int64_t>(done);
   if (!terminal_) {
-    fmt::print(stderr, "{}: {} of {} {}, {:.1f}/s, {} left{}{}\n", label_, done, total_, unit_, rate,
+    fmt::print(stderr, "{}: {} of {} {}, {}, {} left{}{}\n", label_, whole, total_, unit_, rate_text(rate),
                duration_text(left), note.empty() ? "" : ", ", note);
     std::fflush(stderr);
     return;
   }
-  fmt::print(stderr, "\r\033[K{} [{}] {}/{} {}  {:.1f}/s  {} left  {}", label_,
-             bar(static_cast<double>(done) / static_cast<double>(std::max<int64_t>(total_, 1))), done, total_,
-             unit_, rate, duration_text(left), note);
+  fmt::print(stderr, "\r\033[K{} [{}] {}/{} {}  {}  {} left  {}", label_, bar(done / std::max(total, 1.0)),
+             whole, total_, unit_, rate_text(rate), duration_text(left), note);
   std::fflush(stderr);
   g_line_shown = true;
 }

@@ -16,7 +16,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(int64_t done, const std::string& note = "");
+  void update(int64_t done, const std::string& note = "") { update(done, 0, 0, note); }
+  // The same, and this share of the next `count`, which are worked on together.
+  void update(int64_t done, int64_t count, double share, const std::string& note = "");
 
   // One of several processes shows how far they are; the others make no displays from now on.
   static void leave_to_others();

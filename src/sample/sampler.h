@@ -29,6 +29,8 @@ struct StepReport {
   std::span<const float> energy;   // (n)
   ConstTensorView x, grad_x;       // (n,C,H,W); n is below the run's when finished samples have left
   std::span<const int64_t> index;  // (n) place of each row in the run's seeds
+
+  double done() const { return steps > 0 ? static_cast<double>(step) / static_cast<double>(steps) : 0; }
 };
 using Observer = std::function<void(const StepReport&)>;
 

@@ -84,28 +84,16 @@ sample::Samples CoarseToFine::in_parts(const Draws& draws, ConstTensorView image
   PictureOptions options;
   options.window = window_;
   const restore::WindowOptions windows = completion_windows(options, model_.parameters.spec());
-  const Shape& s = image.shape;
   sample::Samples out = unchanged(image);
-  std::vector<restore::WindowGrid> grids;
-  int64_t window = 0, count = 0;
-  for (const image::PixelBox& area : restore::missing_areas(mask, windows.halo)) {
-    grids.push_back(restore::window_grid(area, s.h, s.w, windows));
-    count += grids.back().count();
-  }
-  for (const restore::WindowGrid& grid : grids) {
-    const auto solve = [&](const image::PixelBox& box) -> std::optional<Tensor> {
-      const sample::WindowPlace place{s.h, s.w, box.y, box.x};
-      const sample::Observer told = within(draws.observer, window++, count);
-      sample::Samples drawn =
-          in_one({draws.seeds, told, draws.stop}, part_of(image, box), image::cut(mask, box), half, &place);
-      out.evaluations[0] += drawn.evaluations[0];
-      if (drawn.stopped) return std::nullopt;
-      return std::move(drawn.x);
-    };
-    const auto take = [&](const image::PixelBox& at, const Tensor& rows) { put(rows, at, mask, out.x); };
-    out.stopped = !restore::solve_in_windows(grid, solve, take);
-    if (out.stopped) break;
-  }
+  const auto fill = [&](const MissingWindow& window) -> std::optional<Tensor> {
+    sample::Samples drawn = in_one({draws.seeds, window.observer, draws.stop}, part_of(image, window.box),
+                                   window.known, half, &window.place);
+    out.evaluations[0] += drawn.evaluations[0];
+    if (drawn.stopped) return std::nullopt;
+    return std::move(drawn.x);
+  };
+  const auto take = [&](const image::PixelBox& at, const Tensor& rows) { put(rows, at, mask, out.x); };
+  out.stopped = !fill_windows(missing_grids(mask, windows), mask, draws.observer, fill, take);
   return out;
 }
 

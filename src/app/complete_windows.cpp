@@ -22,14 +22,6 @@ void show_known(const Tensor& truth, const image::Mask& mask, Tensor& rows) {
 
 }  // namespace
 
-std::vector<restore::WindowGrid> CompletionWindows::grids(const image::Mask& mask) const {
-  const restore::WindowOptions windows = completion_windows(options_, spec_);
-  std::vector<restore::WindowGrid> found;
-  for (const image::PixelBox& area : restore::missing_areas(mask, windows.halo))
-    found.push_back(restore::window_grid(area, mask.shape.h, mask.shape.w, windows));
-  return found;
-}
-
 // The whole picture at half its size, made in strips.
 restore::Halved CompletionWindows::halved(int64_t picture, const image::Picture& visible,
                                           const image::Mask& mask) const {
@@ -55,9 +47,7 @@ std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, c
   const image::Picture given = work_.read(picture);
   image::Picture visible = given;
   image::blacken(visible, mask);
-  const auto all = grids(mask);
-  int64_t window = 0, windows = 0;
-  for (const restore::WindowGrid& grid : all) windows += grid.count();
+  const auto grids = missing_grids(mask, completion_windows(options_, spec_));
   WindowedCompletion out{work_.fitting(picture, given.shape, spec_).coloured(given), 0, 0, {}};
   SquaredErrors errors;
   std::optional<Tensor> half;
@@ -71,19 +61,16 @@ std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, c
     half = std::move(coarse.x);
   }
 
-  const auto solve = [&](const image::PixelBox& seen) -> std::optional<Tensor> {
-    Tensor x = fitted_window(work_, picture, spec_, visible, seen);
-    const image::Mask known = image::cut(mask, seen);
-    const sample::Observer told = within(last, window++, windows);
-    if (std::ranges::count(known.known, uint8_t{0}) == 0) return x;
-    const sample::WindowPlace place{given.shape.h, given.shape.w, seen.y, seen.x};
+  const auto fill = [&](const MissingWindow& window) -> std::optional<Tensor> {
+    Tensor x = fitted_window(work_, picture, spec_, visible, window.box);
+    if (std::ranges::count(window.known.known, uint8_t{0}) == 0) return x;
     const sample::Run run{.model = engine_.at(x.shape(), 1),
                           .seeds = {&seed, 1},
-                          .observer = told,
+                          .observer = window.observer,
                           .stop = &stop,
-                          .place = &place};
+                          .place = &window.place};
     sample::Samples drawn =
-        half ? sampling_.inpaint_from(run, x, known, *half) : sampling_.inpaint(run, x, known);
+        half ? sampling_.inpaint_from(run, x, window.known, *half) : sampling_.inpaint(run, x, window.known);
     out.evaluations += drawn.evaluations[0];
     if (drawn.stopped) return std::nullopt;
     return std::move(drawn.x);
@@ -94,9 +81,8 @@ std::optional<WindowedCompletion> CompletionWindows::complete(int64_t picture, c
     errors.add(rows.values(), truth.values());
     image::paste(rows, at, out.picture, &mask);
   };
-  for (const restore::WindowGrid& grid : all)
-    if (!restore::solve_in_windows(grid, solve, take)) return std::nullopt;
-  if (!all.empty()) out.shown = first_window(all.front());
+  if (!fill_windows(grids, mask, last, fill, take)) return std::nullopt;
+  if (!grids.empty()) out.shown = first_window(grids.front());
   out.psnr = errors.psnr(out.picture.shape.count());
   return out;
 }

@@ -22,7 +22,6 @@ class CompletionWindows {
                     const CoarseToFine& scales, const network::Spec& spec, PictureEngine& engine)
       : work_(work), options_(options), sampling_(sampling), scales_(scales), spec_(spec), engine_(engine) {}
 
-  std::vector<restore::WindowGrid> grids(const image::Mask& mask) const;
   // Where pixels are missing: nothing that is computed depends on what they were. Nothing: stopped.
   std::optional<WindowedCompletion> complete(int64_t picture, const image::Mask& mask, uint64_t seed,
                                              const sample::Observer& observer,

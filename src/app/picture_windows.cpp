@@ -70,6 +70,30 @@ sample::Observer between(const sample::Observer& observer, double from, double t
   };
 }
 
+std::vector<restore::WindowGrid> missing_grids(const image::Mask& mask,
+                                               const restore::WindowOptions& windows) {
+  std::vector<restore::WindowGrid> found;
+  for (const image::PixelBox& area : restore::missing_areas(mask, windows.halo))
+    found.push_back(restore::window_grid(area, mask.shape.h, mask.shape.w, windows));
+  return found;
+}
+
+bool fill_windows(const std::vector<restore::WindowGrid>& grids, const image::Mask& mask,
+                  const sample::Observer& observer,
+                  const std::function<std::optional<Tensor>(const MissingWindow&)>& fill,
+                  const restore::TakeRows& take) {
+  int64_t window = 0, windows = 0;
+  for (const restore::WindowGrid& grid : grids) windows += grid.count();
+  const auto solve = [&](const image::PixelBox& box) {
+    return fill({box,
+                 image::cut(mask, box),
+                 {mask.shape.h, mask.shape.w, box.y, box.x},
+                 within(observer, window++, windows)});
+  };
+  return std::ranges::all_of(
+      grids, [&](const restore::WindowGrid& grid) { return restore::solve_in_windows(grid, solve, take); });
+}
+
 void SquaredErrors::add(std::span<const float> x, std::span<const float> truth) {
   for (size_t i = 0; i < x.size(); ++i) {
     const double error = static_cast<double>(std::clamp(x[i], 0.0f, 1.0f)) - static_cast<double>(truth[i]);

@@ -27,6 +27,23 @@ sample::Observer within(const sample::Observer& observer, int64_t window, int64_
 // Reports of work that takes the whole from one share of it to another, in hundredths.
 sample::Observer between(const sample::Observer& observer, double from, double to);
 
+// The windows around what is missing, an area each.
+std::vector<restore::WindowGrid> missing_grids(const image::Mask& mask,
+                                               const restore::WindowOptions& windows);
+
+struct MissingWindow {
+  image::PixelBox box;
+  image::Mask known;  // of the box
+  sample::WindowPlace place;
+  sample::Observer observer;
+};
+// Calls fill for one window after the other and hands their rows on (restore::solve_in_windows). False when a
+// window is stopped: fill returns nothing.
+bool fill_windows(const std::vector<restore::WindowGrid>& grids, const image::Mask& mask,
+                  const sample::Observer& observer,
+                  const std::function<std::optional<Tensor>(const MissingWindow&)>& fill,
+                  const restore::TakeRows& take);
+
 // Squared errors of parts, for the PSNR of the whole.
 class SquaredErrors {
  public:

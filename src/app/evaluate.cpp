@@ -63,7 +63,7 @@ eval::FeatureSet Evaluate::extract(const data::Dataset& data, const char* what,
   eval::FeatureSet set =
       eval::shared_features(*options_.world, *network_, data, [&](int64_t done) { progress.update(done); });
   Progress::clear_line();
-  if (options_.save_features.empty() || !options_.world->first()) return set;
+  if (options_.save_features.empty() || file_prefix.empty() || !options_.world->first()) return set;
   const fs::path folder = options_.save_features;
   make_folder(folder);
   io::write_npy(folder / (file_prefix + "-features.npy"), {set.n, set.dimensions}, set.features);
@@ -86,6 +86,32 @@ eval::EvaluationReference Evaluate::reference() {
   eval::FeatureStatistics statistics = eval::statistics_of(set);
   if (!options_.save_statistics.empty()) eval::write_statistics(options_.save_statistics, statistics);
   return {std::move(statistics), std::move(set)};
+}
+
+std::unique_ptr<data::Dataset> Evaluate::open_real() const {
+  if (!options_.real || result_.reference_part.empty()) return nullptr;
+  data::DataOptions options = options_.data;
+  options.split =
+      result_.reference_part == to_string(data::Split::test) ? data::Split::train : data::Split::test;
+  options.limit = checkpoints_.empty() ? result_.samples_n : static_cast<int64_t>(options_.seeds.size());
+  options.random_limit = true;
+  try {
+    auto data = data::open_dataset(options);
+    if (data->part() != options.split || data->size() < 2) return nullptr;
+    return data;
+  } catch (const Error& error) {
+    log_info("no real images are measured beside the samples: {}", error.what());
+    return nullptr;
+  }
+}
+
+void Evaluate::measure_real(const eval::EvaluationReference& against) {
+  const auto data = open_real();
+  if (!data) return;
+  const eval::FeatureSet set = extract(*data, "real images", "");
+  if (!options_.world->first()) return;
+  result_.real = {eval::frechet_distance(eval::statistics_of(set), against.statistics), data->size(),
+                  to_string(*data->part())};
 }
 
 // Says before the samples of checkpoints are drawn which measures they are too few for.
@@ -112,7 +138,7 @@ void Evaluate::check_checkpoints() const {
 EvaluateResult Evaluate::run(const SamplerChoice* sampler) {
   if (!checkpoints_.empty()) check_checkpoints();
   if (!options_.world->first()) {
-    if (options_.statistics.empty()) reference();
+    if (options_.statistics.empty()) measure_real(reference());
     checkpoints_.empty() ? (void)extract(*samples_, "samples", "") : measure_checkpoints({}, *sampler);
     return {};
   }
@@ -123,6 +149,7 @@ EvaluateResult Evaluate::run(const SamplerChoice* sampler) {
     fail("use the same features for both", "features of {} dimensions, but a reference of {}", dimensions,
          against.statistics.dimensions());
   check_sizes(against);
+  measure_real(against);
   result_.features = network_->description();
   checkpoints_.empty() ? measure_samples(against) : measure_checkpoints(against, *sampler);
   write();

@@ -25,6 +25,7 @@ struct EvaluateOptions {
   data::DataOptions data;       // the reference, or
   std::string statistics;       // its mu and sigma from a file
   FeatureChoice features;
+  bool real = true;  // also the FID of real images, where the data has another part
   int64_t seed = 0;
   std::string out;  // the JSON; empty: nowhere
   std::string save_statistics, save_features;
@@ -38,6 +39,13 @@ struct CheckpointRow {
   eval::Evaluation found;
   std::string failed;  // why; empty where it did not
   bool best = false;
+};
+
+// Real images against the same reference, as many as there are samples: what a perfect model would have.
+struct RealImages {
+  double fid = 0;
+  int64_t n = 0;
+  std::string part;
 };
 
 struct EvaluateResult {
@@ -55,6 +63,7 @@ struct EvaluateResult {
   eval::FeatureDescription features;
   std::string reference_from, reference_part, statistics;
   int64_t reference_n = 0;
+  std::optional<RealImages> real;
 };
 
 // metrics: with their options set; sampler: for --checkpoints, resolved when the job has found the last of
@@ -73,6 +82,9 @@ class Evaluate {
   std::vector<std::string> feature_files() const;
   eval::FeatureSet extract(const data::Dataset& data, const char* what, const std::string& file_prefix);
   eval::EvaluationReference reference();
+  // Those of the part of the data that is not the reference, if there is one.
+  std::unique_ptr<data::Dataset> open_real() const;
+  void measure_real(const eval::EvaluationReference& against);
   void check_sizes(const eval::EvaluationReference& against) const;
   void measure_samples(const eval::EvaluationReference& against);
   void measure_checkpoint(const data::Dataset& samples, const eval::EvaluationReference& against,

@@ -68,6 +68,8 @@ json to_json(const EvaluateResult& result) {
       result.statistics.empty()
           ? json{{"from", result.reference_from}, {"n", result.reference_n}, {"split", result.reference_part}}
           : json{{"statistics", result.statistics}};
+  if (result.real)
+    values["real"] = {{"fid", result.real->fid}, {"n", result.real->n}, {"split", result.real->part}};
   return values;
 }
 
@@ -78,6 +80,9 @@ void print(const EvaluateResult& result, const eval::Metrics& metrics) {
   } else {
     print_checkpoints(result, metrics);
   }
+  if (result.real)
+    fmt::print("real images     FID {:.4f}, {} {} images against the same reference\n", result.real->fid,
+               result.real->n, result.real->part);
   const eval::FeatureDescription& network = result.features;
   fmt::print("features        {} ({}), {} dimensions, values {}, resize {}\n", network.file,
              to_string(network.kind), network.dimensions, network.values, network.resize);

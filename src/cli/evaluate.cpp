@@ -65,6 +65,8 @@ void Evaluate::declare(OptionSet& options) {
   evaluate_.features.declare(options, "the one of --data");
   options.group("Measures");
   metrics_.declare(options);
+  options.add("real", evaluate_.real,
+              "also FID of as many images of the other split: what a perfect model would have");
   options.add("seed", evaluate_.seed, "of all that is random: data, subsets of KID, images of precision")
       .range(0);
   evaluate_.use.declare_engine(options);

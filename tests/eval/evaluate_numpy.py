@@ -78,7 +78,8 @@ with tempfile.TemporaryDirectory() as root:
     data = os.path.join(root, "data")
     os.makedirs(data)
     write_idx(data, "train", *make_images(rng, 600, 1.0))
-    write_idx(data, "t10k", *make_images(rng, 200, 1.0))
+    held_out = make_images(rng, 200, 1.0)
+    write_idx(data, "t10k", *held_out)
     samples = os.path.join(root, "samples.npy")
     np.save(samples, make_images(rng, 300, 0.7)[0].astype(np.float32) / 255)
     classifier, stats, features = (os.path.join(root, name) for name in ("c.safetensors", "s.npz", "features"))
@@ -113,6 +114,13 @@ with tempfile.TemporaryDirectory() as root:
     with open(os.path.join(root, "out.json"), encoding="utf8") as file:
         assert json.load(file) == found
     print({name: found[name] for name in ("fid", "inception_score", "kid", "precision_recall")})
+
+    # Real images beside it: all of the other split, as there are fewer than samples, measured as samples are.
+    np.save(os.path.join(root, "real.npy"), held_out[0].astype(np.float32) / 255)
+    by_hand = run("evaluate", "--samples", os.path.join(root, "real.npy"), "--classifier", classifier, "--json", "--data", data,
+                  "--subset", 300, "--no-real")
+    assert "real" not in by_hand and found["real"]["n"] == 200 and found["real"]["split"] == "test", found["real"]
+    close(found["real"]["fid"], by_hand["fid"]["value"])
 
     # Statistics: ours in NumPy, NumPy's (plain, compressed as pytorch-fid saves them, and float32) in mdsm.
     with np.load(stats) as file:

@@ -24,6 +24,7 @@ BundledModel facts_of(const std::string& name) {
     one.data = data->get<std::string>();
   if (const auto step = trained.find("step"); step != trained.end() && step->is_number())
     one.updates = step->get<int64_t>();
+  one.continued = trained.contains("init");
   return one;
 }
 
@@ -49,7 +50,8 @@ json to_json(const std::vector<BundledModel>& models) {
                    {"spec", to_json(one.spec)},
                    {"parameters", one.parameters},
                    {"data", or_null(one.data)},
-                   {"updates", or_null(one.updates)}});
+                   {"updates", or_null(one.updates)},
+                   {"continued", one.continued}});
   return all;
 }
 
@@ -58,7 +60,9 @@ void print(const std::vector<BundledModel>& models) {
     const network::Spec& spec = one.spec;
     fmt::print("{:<16}{} width {}, {}x{}x{}, {}{}; {}\n", one.name, to_string(spec.network), spec.width,
                spec.channels, spec.size, spec.size, one.data ? "trained on " + *one.data : "of unknown data",
-               one.updates ? fmt::format(", {} steps", grouped(*one.updates)) : "",
+               one.updates ? fmt::format(", {} steps{}", grouped(*one.updates),
+                                         one.continued ? " in its last part" : "")
+                           : "",
                bytes_text(static_cast<double>(one.bytes)));
   }
   fmt::print("\nTheir names stand for files wherever a command takes a model; cards are in docs/models.\n");

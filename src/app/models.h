@@ -19,6 +19,7 @@ struct BundledModel {
   int64_t parameters = 0;
   std::optional<std::string> data;  // what it was trained on, and how long; where the file says so
   std::optional<int64_t> updates;
+  bool continued = false;  // from another model: updates are those of the last part
 };
 
 // By name, without the classifiers.

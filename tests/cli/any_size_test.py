@@ -149,7 +149,8 @@ class AnySize(unittest.TestCase):
             errors[option] = np.sqrt(np.mean((np.array(found) - given[40:56, 40:56]) ** 2))
             with open(f"{out}/inpaint.json", encoding="utf-8") as file:
                 self.assertEqual(json.load(file)["pictures"][0]["scales"], 2 if option == "--coarse" else 0)
-        self.assertLess(errors["--coarse"], 0.6 * errors["--no-coarse"], errors)
+        self.assertLess(errors["--coarse"], 30, errors)  # of 255, root mean square
+        self.assertLess(errors["--coarse"], errors["--no-coarse"], errors)
         self.refused("--coarse has no meaning for --sampler annealed", "inpaint", "c/waves.png", "--model", self.unet, "--box", "1,1,4,4",
                      "--sampler", "annealed", "--coarse", "--out", "x")
 

@@ -107,7 +107,7 @@ std::unique_ptr<data::Dataset> Evaluate::open_real() const {
 
 void Evaluate::measure_real(const eval::EvaluationReference& against) {
   const auto data = open_real();
-  if (!data) return;
+  if (options_.world->any(!data)) return;  // all ranks or none
   const eval::FeatureSet set = extract(*data, "real images", "");
   if (!options_.world->first()) return;
   result_.real = {eval::frechet_distance(eval::statistics_of(set), against.statistics), data->size(),

@@ -16,9 +16,8 @@ void declare_engine_options(OptionSet& options, engine::EngineOptions& engine, i
   options.add("exact", engine.exact,
               "native: direct convolutions only; slower, with the rounding of plain summation");
   options.add("precision", engine.precision,
-              "bfloat16: convolutions rounded to 8 bits, faster; native on the CPU's matrix units, torch by "
-              "autocast. tf32: "
-              "torch on cuda, rounded to 11 bits");
+              "bfloat16: convolutions rounded to 8 bits, half the memory; faster on the CPU's matrix units "
+              "(AMX), slower by AVX-512 BF16; torch by autocast. tf32: torch on cuda, rounded to 11 bits");
   options.add("threads", threads, "CPU threads; 0 takes all").range(0, 1024);
 }
 

@@ -60,8 +60,8 @@ class Benchmark {
 
   void find_modes() {
     if (peers_.empty()) return;
-    result_.modes =
-        try_modes(peers_, options_.configurations.front(), side(result_.threads), bfloat16_, say_);
+    result_.modes = try_modes(peers_, options_.configurations.front(), side(result_.threads),
+                              engine::native::has_matrix_units(), say_);
     for (const PeerMode& mode : result_.modes)
       if (result_.peer.find(mode.version) == std::string::npos)
         result_.peer += (result_.peer.empty() ? "" : "; ") + mode.version;
@@ -212,7 +212,7 @@ class Benchmark {
   const Say& say_;
   Contestant ours_;
   std::vector<Contestant> peers_;  // one for each interpreter
-  const bool bfloat16_ = engine::native::has_matrix_units();
+  const bool bfloat16_ = engine::native::has_bfloat16();
   BenchResult result_;
 };
 

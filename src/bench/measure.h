@@ -35,7 +35,7 @@ struct StepTimes {
   Timing ours, direct;                     // direct: ours with --exact
   std::optional<Timing> likelihood;        // ours, in turns with the training step; where asked for
   std::optional<Timing> one_thread;        // ours; absent where there is just one
-  std::optional<Timing> bfloat16;          // ours, where this CPU has matrix units
+  std::optional<Timing> bfloat16;          // ours, where this CPU has it
   std::optional<Timing> peer, peer_input;  // peer_input: Langevin without gradients by the weights
   std::string peer_mode;                   // which of those tried: PeerMode::text()
   std::vector<ModeTime> modes;             // those tried, where there was a choice

@@ -25,8 +25,8 @@ threads. Memory is the largest resident size of a process that did only this. Th
 PyTorch may choose: every interpreter that was named (`--python`), in float32, with autocast to bfloat16, and with
 that kept from AMX, is given one step of each network, and the fastest takes part. What cannot run here is listed
 with the reason. Ours is float32 where nothing else is said, and verified against PyTorch in float32. On a CPU with
-matrix units it is measured in bfloat16 as well; the tile peak is what products of tiles that stay in registers
-reach on all threads, and its share counts the whole step.
+matrix units (AMX) or AVX-512 BF16 it is measured in bfloat16 as well; the tile peak is what the units' products of
+tiles that stay in registers reach on all threads, and its share counts the whole step.
 )";
 
 std::string heading(const BenchResult& result, const Machine& machine) {

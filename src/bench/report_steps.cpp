@@ -70,7 +70,7 @@ std::string bfloat16_table(const BenchResult& result) {
                bytes_text(t.bfloat16->peak_memory), bytes_text(t.ours.peak_memory),
                peer ? bytes_text(peer->peak_memory) : ""});
   }
-  return any ? "\n## bfloat16 on matrix units (`--precision bfloat16`)\n\n" + table.text() : "";
+  return any ? "\n## bfloat16 (`--precision bfloat16`)\n\n" + table.text() : "";
 }
 
 std::string direct_table(const BenchResult& result) {

@@ -98,7 +98,7 @@ TEST(Verify, DifferencesAreRelativeToTheReference) {
 }
 
 TEST(Verify, Bfloat16IsNearButNotWithinTheLimitOfFloat32) {
-  if (!engine::native::has_matrix_units()) GTEST_SKIP() << "no matrix units";
+  if (!engine::native::has_bfloat16()) GTEST_SKIP() << "no bfloat16";
   const TemporaryFolder folder;
   const fs::path whole = folder.path() / "float32", rounded = folder.path() / "bfloat16";
   write_problem(folder.path(), tiny(), 0);

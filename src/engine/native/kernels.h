@@ -87,7 +87,7 @@ struct Kernels {
   void (*narrow)(const float* from, Bfloat16* to, int64_t count);
 
   const WinogradKernels* winograd;
-  const TileKernels *emulated_tiles, *matrix_tiles;  // the second is null where it was not compiled
+  const TileKernels *emulated_tiles, *vector_tiles, *matrix_tiles;  // null where they were not compiled
 };
 
 const Kernels& kernels();

@@ -255,6 +255,7 @@ const Kernels MDSM_KERNEL_TABLE = {MDSM_KERNEL_ISA,
                                    narrow,
                                    &kWinograd,
                                    &kEmulatedTiles,
+                                   kVectorTiles,
                                    kMatrixTiles};
 
 }  // namespace mdsm::engine::native

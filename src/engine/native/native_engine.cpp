@@ -283,7 +283,7 @@ class NativeEngine : public TrainableEnergy, public GradientProgress {
 
 std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters,
                                                     NativeArithmetic arithmetic) {
-  if (arithmetic == NativeArithmetic::bfloat16) native::require_matrix_units();
+  if (arithmetic == NativeArithmetic::bfloat16) native::require_bfloat16();
   try {
     return with_bowl(std::make_unique<native::NativeEngine>(parameters, arithmetic));
   } catch (const dnnl::error& error) {
@@ -293,8 +293,10 @@ std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& p
 
 std::string native_version() {
   const dnnl_version_t* version = dnnl_version();
-  return fmt::format("oneDNN {}.{}.{}, own kernels for {}{}", version->major, version->minor, version->patch,
-                     native::kernels().isa, native::has_matrix_units() ? ", matrix units for bfloat16" : "");
+  return fmt::format(
+      "oneDNN {}.{}.{}, own kernels for {}{}", version->major, version->minor, version->patch,
+      native::kernels().isa,
+      native::has_bfloat16() ? fmt::format(", bfloat16 by {}", native::tile_kernels().name) : "");
 }
 
 MemoryNeed native_memory(const network::Spec& spec, int64_t n, NativeArithmetic arithmetic) {

@@ -9,8 +9,8 @@
 
 namespace mdsm::engine {
 
-// exact: direct convolutions only; otherwise Winograd's where they pay. bfloat16: on matrix units, with
-// maps and weights rounded; the CPU has to have them, or MDSM_TILES=emulated to ask for the emulation.
+// exact: direct convolutions only; otherwise Winograd's where they pay. bfloat16: with maps and weights
+// rounded, on matrix units or by AVX-512 BF16; the CPU has to have one, or MDSM_TILES=emulated to emulate.
 enum class NativeArithmetic { fast, exact, bfloat16 };
 std::unique_ptr<TrainableEnergy> make_native_engine(const network::Parameters& parameters,
                                                     NativeArithmetic arithmetic = NativeArithmetic::fast);

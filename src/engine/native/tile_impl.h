@@ -45,23 +45,57 @@ struct EmulatedTiles {
   }
 };
 
+#if defined(__AVX512F__)
+// The CPU's own rounding to bfloat16.
+struct RoundingStores {
+  template <int B>
+  static MDSM_INLINE void put(float* to, const Vector<B>& value) {
+    store<B>(to, value);
+  }
+  template <int B>
+  static MDSM_INLINE void put(Bfloat16* to, const Vector<B>& value) {
+    HalfVector<B> rounded;
+    asm("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(value));
+    *reinterpret_cast<HalfVector<B>*>(to) = rounded;
+  }
+};
+
+// AVX-512 BF16: a row of sums is a vector, and one instruction adds a pair of products to each of its lanes.
+// Factors are read where they lie; the 16 rows of a tile of sums are registers from its first product to its
+// last.
+struct VectorProducts {
+  using Stores = RoundingStores;
+  void begin() {}
+  void end() {}
+
+  // walk(body) calls body(a, b) for every pair of tiles whose product belongs to the sums.
+  template <class Walk>
+  static MDSM_INLINE void sum(bool add, float* sums, const Walk& walk) {
+    Vector<16> rows[16];
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; ++r) rows[r] = add ? load<16>(sums + r * 16) : Vector<16>{};
+    walk([&](const Bfloat16* a, const Bfloat16* b) MDSM_INLINE_LAMBDA {
+      for (int k = 0; k < 16; ++k, a += 2, b += 32) {
+        const Vector<16> pairs = *reinterpret_cast<const Vector<16>*>(b);
+#pragma GCC unroll 16
+        for (int r = 0; r < 16; ++r)
+          asm("vdpbf16ps %2%{1to16%}, %1, %0"
+              : "+v"(rows[r])
+              : "v"(pairs), "m"(*reinterpret_cast<const uint32_t*>(a + r * 32)));
+      }
+    });
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; ++r) store<16>(sums + r * 16, rows[r]);
+  }
+};
+#endif
+
 #if defined(__AVX512F__) && defined(__linux__)
 #define MDSM_MATRIX_UNITS
 // AMX. The shape of the tiles is loaded for every call and given back after it, so that nothing depends on
 // what else a thread did.
 struct MatrixUnits {
-  struct Stores {
-    template <int B>
-    static MDSM_INLINE void put(float* to, const Vector<B>& value) {
-      store<B>(to, value);
-    }
-    template <int B>
-    static MDSM_INLINE void put(Bfloat16* to, const Vector<B>& value) {
-      HalfVector<B> rounded;
-      asm("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(value));
-      *reinterpret_cast<HalfVector<B>*>(to) = rounded;
-    }
-  };
+  using Stores = RoundingStores;
   struct alignas(64) Shape {
     uint8_t palette = 1, start_row = 0, reserved[14] = {};
     uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -133,6 +167,22 @@ MDSM_INLINE void multiply_positions(Tiles& tiles, const TileProduct& product, co
   tiles.template store_sum<3>(sums + 3 * 256);
 }
 
+#ifdef __AVX512F__
+template <class Between>
+MDSM_INLINE void multiply_positions(VectorProducts&, const TileProduct& product, const Bfloat16* map,
+                                    int64_t count, const Bfloat16* weights, int64_t first, int64_t last,
+                                    float* sums, const Between&) {
+  for (int64_t p = 0; p < kPositionsAtOnce; p += kTileRows) {
+    VectorProducts::sum(first > 0, sums + p * kTileRows, [&](const auto& body) MDSM_INLINE_LAMBDA {
+      const Bfloat16* w = weights + first * product.taps * kTileValues;
+      for (int64_t k = first; k < last; ++k)
+        for (int64_t t = 0; t < product.taps; ++t, w += kTileValues)
+          body(map + (k * count + product.offsets[t] + p) * kTileDepth, w);
+    });
+  }
+}
+#endif
+
 template <class Tiles, int B, EpilogueOp O, class Result>
 void convolve_block(const TileProduct& product, const Bfloat16* map, int64_t count, const Bfloat16* weights,
                     float* sums, const EpilogueOf<Bfloat16>& epilogue, const PositionMap& to, RowRange range,
@@ -186,7 +236,7 @@ void tile_convolve(const TileProduct& product, const Bfloat16* map, int64_t coun
 struct GradientSteps {
   int64_t left, sums;  // from one block of outputs to the next
 };
-template <class Tiles, int Outputs, int Taps>
+template <int Outputs, int Taps, class Tiles>
 void multiply_gradient_row(Tiles& tiles, int64_t positions, const Bfloat16* left,
                            const Bfloat16* const* right, bool add, float* sums, const GradientSteps& step) {
   const auto each_sum = [&](const auto& body) {
@@ -231,6 +281,19 @@ void multiply_gradient_row(Tiles& tiles, int64_t positions, const Bfloat16* left
   each_sum([&](auto tile, float* to) { tiles.template store_sum<decltype(tile)::kValue>(to); });
 }
 
+#ifdef __AVX512F__
+template <int Outputs, int Taps>
+void multiply_gradient_row(VectorProducts&, int64_t positions, const Bfloat16* left,
+                           const Bfloat16* const* right, bool add, float* sums, const GradientSteps& step) {
+  for (int64_t o = 0; o < Outputs; ++o)
+    for (int64_t t = 0; t < Taps; ++t)
+      VectorProducts::sum(add, sums + o * step.sums + t * 256, [&](const auto& body) MDSM_INLINE_LAMBDA {
+        for (int64_t p = 0; p < positions; p += kTileDepth)
+          body(left + o * step.left + p * kTileRows, right[t] + p * kTileRows);
+      });
+}
+#endif
+
 template <class Tiles, int Taps>
 void multiply_gradient_rows(const TileProduct& product, const Bfloat16* even, const Bfloat16* odd,
                             int64_t count, const Bfloat16* across, bool add, float* sums) {
@@ -248,9 +311,9 @@ void multiply_gradient_rows(const TileProduct& product, const Bfloat16* even, co
         const Bfloat16* const left = across + o * step.left;
         float* const to = sums + o * step.sums + (i * product.taps + t) * 256;
         if (o + 1 < product.outputs)
-          multiply_gradient_row<Tiles, 2, Taps>(tiles, product.positions, left, right, add, to, step);
+          multiply_gradient_row<2, Taps>(tiles, product.positions, left, right, add, to, step);
         else
-          multiply_gradient_row<Tiles, 1, Taps>(tiles, product.positions, left, right, add, to, step);
+          multiply_gradient_row<1, Taps>(tiles, product.positions, left, right, add, to, step);
       }
   tiles.end();
 }
@@ -280,6 +343,12 @@ constexpr TileKernels tile_kernels_of(const char* name) {
 }
 
 constexpr TileKernels kEmulatedTiles = tile_kernels_of<EmulatedTiles>("emulated");
+#ifdef __AVX512F__
+constexpr TileKernels kVectorProducts = tile_kernels_of<VectorProducts>("AVX-512 BF16");
+constexpr const TileKernels* kVectorTiles = &kVectorProducts;
+#else
+constexpr const TileKernels* kVectorTiles = nullptr;
+#endif
 #ifdef MDSM_MATRIX_UNITS
 constexpr TileKernels kMatrixUnits = tile_kernels_of<MatrixUnits>("AMX");
 constexpr const TileKernels* kMatrixTiles = &kMatrixUnits;

@@ -1,7 +1,7 @@
 // The inner loops of the convolution on matrix units (tile_convolution.h), compiled once per instruction set
 // (kernels.h): packing of maps to bfloat16, products of tiles, and the epilogue. A tile is 16 rows of 64
-// bytes, as AMX has them; where the CPU has no such units the products are emulated, which is slow and for
-// tests.
+// bytes, as AMX has them; where the CPU has no such units, AVX-512 BF16 multiplies tiles in memory. Without
+// either the products are emulated, which is slow and for tests.
 //
 // Maps are packed as lists of positions: the rows of all images below each other, with zeros where the kernel
 // reaches over a border. The result at a position comes from the inputs at that position and at fixed
@@ -77,8 +77,10 @@ struct TileKernels {
 
 // Whether this CPU has matrix units and the system lets this process use them.
 bool has_matrix_units();
-void require_matrix_units();  // an error where there are none, unless the emulation is asked for
-// Those of the matrix units; their emulation where there are none, or with MDSM_TILES=emulated.
+bool has_bfloat16();      // those, or products of bfloat16 among its vector instructions
+void require_bfloat16();  // an error where it has neither, unless the emulation is asked for
+// Those of the matrix units, else of the vector instructions, else their emulation; or what MDSM_TILES names
+// (emulated, avx512).
 const TileKernels& tile_kernels();
 
 // The nearest, of two the even one; NaN stays NaN.

@@ -9,6 +9,7 @@
 #endif
 
 #define MDSM_INLINE inline __attribute__((always_inline))
+#define MDSM_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace mdsm::engine::native {
 namespace {

@@ -141,7 +141,8 @@ int run(const std::vector<std::string>& arguments) {
   if (first == "man") return print(man_page(arguments)), 0;
   if (first == "--manual") return write_manual(arguments), 0;
   Prepared prepared(find_command(arguments[asks ? 1 : 0]));
-  auto& [command, options] = prepared;
+  Command* const command = prepared.command.get();
+  OptionSet& options = prepared.options;
   if (asks || std::ranges::count(arguments, "--help") + std::ranges::count(arguments, "-h") > 0) {
     options.read_environment();
     return print(options.help(terminal_columns())), 0;
@@ -169,7 +170,8 @@ void print_error(std::string text) {
 
 std::string command_json(const std::vector<std::string>& arguments) {
   Prepared prepared(find_command(arguments.empty() ? "" : arguments[0]));
-  auto& [command, options] = prepared;
+  Command* const command = prepared.command.get();
+  OptionSet& options = prepared.options;
   prepared.parse(std::span(arguments).subspan(1));
   app::CapturedJson printed;
   command->run(options);

@@ -164,7 +164,8 @@ class Benchmark {
     Profile profile;
     profile.seconds = answer.at("seconds").get<double>();
     for (const auto& row : answer.at("layers"))
-      profile.layers.push_back({row.at("layer").get<std::string>(), row.at("pass").get<std::string>(),
+      profile.layers.push_back({row.at("layer").get<std::string>(),
+                                from_name<engine::Pass>(row.at("pass").get<std::string>(), "pass"),
                                 row.at("seconds").get<double>(), row.at("flop").get<double>(),
                                 row.at("calls").get<int64_t>()});
     return profile;

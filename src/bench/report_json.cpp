@@ -32,8 +32,10 @@ json to_json(const Verification& v) {
 json to_json(const Profile& profile) {
   json rows = json::array();
   for (const engine::LayerTime& time : profile.layers)
-    rows.push_back(
-        {{"layer", time.layer}, {"pass", time.pass}, {"seconds", time.seconds}, {"flop", time.flop}});
+    rows.push_back({{"layer", time.layer},
+                    {"pass", mdsm::to_string(time.pass)},
+                    {"seconds", time.seconds},
+                    {"flop", time.flop}});
   return {{"seconds", profile.seconds}, {"layers", rows}};
 }
 

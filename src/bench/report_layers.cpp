@@ -9,9 +9,6 @@
 namespace mdsm::bench {
 namespace {
 
-const char* kPasses[] = {engine::kForwardPass, engine::kBackwardPass, engine::kTangentPass,
-                         engine::kSecondBackwardPass, engine::kWeightGradients};
-
 struct Sum {
   double seconds = 0, flop = 0;
   void add(const engine::LayerTime& time) {
@@ -27,7 +24,7 @@ std::string pass_table(const BenchResult& result) {
                "element-wise", "rest"});
   for (const StepTimes& t : result.steps) {
     if (t.task != Task::training || t.profile.layers.empty()) continue;
-    std::map<std::string, Sum> passes;
+    std::map<engine::Pass, Sum> passes;
     double elementwise = 0, all = 0;
     for (const engine::LayerTime& time : t.profile.layers) {
       all += time.seconds;
@@ -37,7 +34,7 @@ std::string pass_table(const BenchResult& result) {
     const auto part = [&](double seconds) {
       return fmt::format("{:.0f} %", seconds / t.profile.seconds * 100);
     };
-    for (const char* pass : kPasses)
+    for (const auto& [pass, name] : enum_names(engine::Pass{}))
       cells.push_back(fmt::format("{}, {}", part(passes[pass].seconds),
                                   share_text(passes[pass].flop, passes[pass].seconds, result.peak_gflops())));
     cells.push_back(part(elementwise));
@@ -58,7 +55,7 @@ std::string layer_table(const BenchResult& result) {
       largest = &t;
   if (!largest || largest->profile.layers.empty()) return "";
   std::vector<std::string> order;
-  std::map<std::string, std::map<std::string, Sum>> layers;
+  std::map<std::string, std::map<engine::Pass, Sum>> layers;
   for (const engine::LayerTime& time : largest->profile.layers) {
     if (!layers.contains(time.layer)) order.push_back(time.layer);
     layers[time.layer][time.pass].add(time);
@@ -70,7 +67,7 @@ std::string layer_table(const BenchResult& result) {
     for (const auto& [pass, sum] : layers[layer]) seconds += sum.seconds;
     std::vector<std::string> cells = {layer,
                                       fmt::format("{:.1f} %", seconds / largest->profile.seconds * 100)};
-    for (const char* pass : kPasses) {
+    for (const auto& [pass, name] : enum_names(engine::Pass{})) {
       const Sum sum = layers[layer][pass];
       const std::string share = share_text(sum.flop, sum.seconds, result.peak_gflops());
       cells.push_back(share.empty() && sum.seconds > 0 ? seconds_text(sum.seconds) : share);

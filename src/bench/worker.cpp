@@ -43,7 +43,7 @@ json profile(NativeSteps& steps, const json& request) {
   json layers = json::array();
   for (const engine::LayerTime& time : profile.layers)
     layers.push_back({{"layer", time.layer},
-                      {"pass", time.pass},
+                      {"pass", mdsm::to_string(time.pass)},
                       {"seconds", time.seconds},
                       {"flop", time.flop},
                       {"calls", time.calls}});

@@ -371,7 +371,7 @@ void Plan::run_head(const Instruction& one, Call& call) {
 template <class Value>
 void Plan::input_forward(const Instruction& one, Call& call) {
   const ProfileScope scope(network::short_name(net_.fusion.graph.layers[0]), one.pass, input_flop());
-  const bool tangent = one.pass == kTangentPass;
+  const bool tangent = one.pass == Pass::tangent;
   const float offset = network::is_image_head(net_.fusion.graph.head) ? -0.5f : 0.0f;
   const EpilogueOf<Value> end = epilogue<Value>(one, call);
   const InputConvolution convolution = call.weights.input(program_.shape().height, program_.shape().width);
@@ -407,7 +407,7 @@ void Plan::input_backward(const Instruction& one, Call& call) {
 }
 
 void Plan::tangent_direction(Call& call) {
-  const ProfileScope scope(kElementwise, kTangentPass, 0);
+  const ProfileScope scope(kElementwise, Pass::tangent, 0);
   const int64_t image = image_.count();
   const float kernel_variance = static_cast<float>(net_.sigma0 * net_.sigma0);
   parallel_for(n_, 1, [&](int64_t begin, int64_t end) {
@@ -447,7 +447,7 @@ void Plan::input_gradient(const Instruction& one, Call& call) {
   };
   std::vector<InputTerm> terms = {{call.arena + x_at_, at<Value>(one.src, call)}};
   if (one.other) terms.push_back({call.arena + v_at_, at<Value>(one.other, call)});
-  const ProfileScope scope(network::short_name(net_.fusion.graph.layers[0]), kWeightGradients,
+  const ProfileScope scope(network::short_name(net_.fusion.graph.layers[0]), Pass::weight_gradients,
                            static_cast<double>(terms.size()) * input_flop());
   const MapShape shape = program_.map_shape(one.value);
   const InputConvolution convolution = call.weights.input(shape.height, shape.width);
@@ -471,7 +471,7 @@ void Plan::input_gradient(const Instruction& one, Call& call) {
 
 template <class Value>
 void Plan::bias_gradient(const Instruction& one, Call& call) {
-  const ProfileScope scope(kElementwise, kWeightGradients, 0);
+  const ProfileScope scope(kElementwise, Pass::weight_gradients, 0);
   const MapShape shape = program_.map_shape(one.value);
   const int64_t channels = net_.fusion.graph.size(one.value).channels;
   const Value* const gamma = at<Value>(one.src, call);

@@ -41,7 +41,7 @@ std::vector<LayerTime> native_profile_stop() {
 
 bool native_profiling() { return g_profiling.load(std::memory_order_relaxed); }
 
-ProfileScope::ProfileScope(const std::string& layer, const char* pass, double flop) {
+ProfileScope::ProfileScope(const std::string& layer, Pass pass, double flop) {
   if (!native_profiling()) return;
   layer_ = layer;
   pass_ = pass;
@@ -52,7 +52,7 @@ ProfileScope::ProfileScope(const std::string& layer, const char* pass, double fl
 ProfileScope::~ProfileScope() {
   if (!pass_) return;
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
-  add_time({std::move(layer_), pass_, seconds.count(), flop_, 1});
+  add_time({std::move(layer_), *pass_, seconds.count(), flop_, 1});
 }
 
 }  // namespace mdsm::engine

@@ -5,21 +5,27 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/enum_names.h"
+
 namespace mdsm::engine {
 
-// Names of the passes (docs/design/second_order.md).
-inline constexpr const char* kForwardPass = "forward";
-inline constexpr const char* kBackwardPass = "backward";
-inline constexpr const char* kTangentPass = "tangent";
-inline constexpr const char* kSecondBackwardPass = "second backward";
-inline constexpr const char* kWeightGradients = "weight gradients";
+// The passes of docs/design/second_order.md.
+enum class Pass { forward, backward, tangent, second_backward, weight_gradients };
+constexpr auto enum_names(Pass) {
+  return names_of<Pass>({{Pass::forward, "forward"},
+                         {Pass::backward, "backward"},
+                         {Pass::tangent, "tangent"},
+                         {Pass::second_backward, "second backward"},
+                         {Pass::weight_gradients, "weight gradients"}});
+}
 
 struct LayerTime {
   std::string layer;  // as in model/layers.h ("rb1.conv_2"), "head", or "elementwise"
-  std::string pass;
+  Pass pass;
   double seconds = 0;
   double flop = 0;  // of the direct algorithm with pooling folded in, whatever was run
   int64_t calls = 0;
@@ -31,14 +37,14 @@ bool native_profiling();
 
 class ProfileScope {
  public:
-  ProfileScope(const std::string& layer, const char* pass, double flop);
+  ProfileScope(const std::string& layer, Pass pass, double flop);
   ~ProfileScope();
   ProfileScope(const ProfileScope&) = delete;
   ProfileScope& operator=(const ProfileScope&) = delete;
 
  private:
   std::string layer_;
-  const char* pass_ = nullptr;  // null while profiling is off
+  std::optional<Pass> pass_;  // none while profiling is off
   double flop_ = 0;
   std::chrono::steady_clock::time_point start_;
 };

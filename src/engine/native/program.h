@@ -11,6 +11,7 @@
 
 #include "engine/native/convolution.h"
 #include "engine/native/fusion.h"
+#include "engine/native/profile.h"
 
 namespace mdsm::engine::native {
 
@@ -64,9 +65,9 @@ struct Instruction {
     head_second_order  // dst = dEdot/d(src), other: srcdot; and the head's own gradient
   };
   Kind kind;
-  const char* pass;  // for the profile
-  int step = -1;     // of the fusion
-  int value = -1;    // whose shape dst (or src) has
+  Pass pass;
+  int step = -1;   // of the fusion
+  int value = -1;  // whose shape dst (or src) has
   MapRef src{}, other{}, dst{};
   // The epilogue.
   bool bias = false, add_unpooled = false, second_silu = false, add_to = false;

@@ -32,11 +32,11 @@ class ProgramBuilder {
     choose_places();
     choose_wide();
     forward(false);
-    emit(Kind::head_energy, kForwardPass).src = x_at(graph_.last());
+    emit(Kind::head_energy, Pass::forward).src = x_at(graph_.last());
     if (p_.mode_ == Mode::energy) return;
     backward(false);
     if (p_.mode_ != Mode::training) return;
-    emit(Kind::tangent_direction, kTangentPass);
+    emit(Kind::tangent_direction, Pass::tangent);
     forward(true);
     backward(true);
   }
@@ -51,7 +51,7 @@ class ProgramBuilder {
   bool training() const { return p_.mode_ == Mode::training; }
   static size_t at(int value) { return static_cast<size_t>(value); }
 
-  Instruction& emit(Kind kind, const char* pass, int step = -1, int value = -1) {
+  Instruction& emit(Kind kind, Pass pass, int step = -1, int value = -1) {
     p_.instructions_.push_back({.kind = kind, .pass = pass, .step = step, .value = value});
     return p_.instructions_.back();
   }
@@ -148,12 +148,12 @@ class ProgramBuilder {
   }
 
   void forward(bool dot) {
-    const char* pass = dot ? kTangentPass : kForwardPass;
+    Pass pass = dot ? Pass::tangent : Pass::forward;
     for (size_t i = 0; i < fusion_.steps.size(); ++i) forward_step(static_cast<int>(i), dot, pass);
     if (!dot) mark_pairs();
   }
 
-  void forward_step(int number, bool dot, const char* pass) {
+  void forward_step(int number, bool dot, Pass pass) {
     const Step& step = fusion_.steps[at(number)];
     const auto source = [&](size_t i) { return dot ? rate_at(step.from[i]) : x_at(step.from[i]); };
     switch (step.kind) {
@@ -194,7 +194,7 @@ class ProgramBuilder {
     }
   }
 
-  void forward_convolution(const Step& step, int number, bool dot, const char* pass) {
+  void forward_convolution(const Step& step, int number, bool dot, Pass pass) {
     Instruction& to = emit(Kind::forward, pass, number, step.to);
     to.src = dot ? rate_at(step.from[0]) : x_at(step.from[0]);
     to.bias = !dot && !step.biases.empty();
@@ -233,7 +233,7 @@ class ProgramBuilder {
 
   void share(int from, int to, bool dot) { roots_[dot ? 1 : 0][at(to)] = roots_[dot ? 1 : 0][at(from)]; }
 
-  void concatenate(const Step& step, int number, bool dot, const char* pass) {
+  void concatenate(const Step& step, int number, bool dot, Pass pass) {
     const MapRef whole = map_of(step.to, dot);
     int64_t channel = 0;
     for (const int from : step.from) {
@@ -278,7 +278,7 @@ class ProgramBuilder {
     terms_.assign(values_, {});
     whole_.assign(values_, MapRef{});
     count_pending();
-    const char* pass = second ? kSecondBackwardPass : kBackwardPass;
+    Pass pass = second ? Pass::second_backward : Pass::backward;
     Instruction& head = emit(second                         ? Kind::head_second_order
                              : p_.mode_ == Mode::parameters ? Kind::head_first_order
                                                             : Kind::head_delta,
@@ -292,7 +292,7 @@ class ProgramBuilder {
 
   bool with_gradients() const { return second_ || p_.mode_ == Mode::parameters; }
 
-  void backward_step(int number, const char* pass) {
+  void backward_step(int number, Pass pass) {
     const Step& step = fusion_.steps[at(number)];
     if (step.second >= 0 && pending_[at(step.second)] == 0 && !fused_back(step.second))
       back_through(step.second, number, pass);
@@ -302,7 +302,7 @@ class ProgramBuilder {
       case Step::Kind::input_convolution:
         if (with_gradients()) {
           bias_gradient(step, d, number);
-          Instruction& to = emit(Kind::input_gradient, kWeightGradients, number, step.to);
+          Instruction& to = emit(Kind::input_gradient, Pass::weight_gradients, number, step.to);
           to.src = d;
           if (second_) to.other = first_delta_;
         } else {
@@ -316,7 +316,7 @@ class ProgramBuilder {
         if (step.plus >= 0) arrive(step.plus, {d});
         if (with_gradients()) {
           bias_gradient(step, d, number);
-          Instruction& to = emit(Kind::gradient, kWeightGradients, number, step.to);
+          Instruction& to = emit(Kind::gradient, Pass::weight_gradients, number, step.to);
           to.src = x_at(step.from[0]);
           to.other = d;
         } else if (training()) {
@@ -344,10 +344,10 @@ class ProgramBuilder {
 
   void bias_gradient(const Step& step, const MapRef& d, int number) {
     if (step.biases.empty() && step.kind != Step::Kind::input_convolution) return;
-    emit(Kind::bias_gradient, kWeightGradients, number, step.to).src = d;
+    emit(Kind::bias_gradient, Pass::weight_gradients, number, step.to).src = d;
   }
 
-  void back_through_concatenation(const Step& step, const MapRef& d, int number, const char* pass) {
+  void back_through_concatenation(const Step& step, const MapRef& d, int number, Pass pass) {
     int64_t channel = 0;
     for (const int from : step.from) {
       const int64_t channels = graph_.size(from).channels;
@@ -396,7 +396,7 @@ class ProgramBuilder {
     terms.clear();
   }
   // More than one term, added up to one.
-  void merge_terms(int value, int number, const char* pass) {
+  void merge_terms(int value, int number, Pass pass) {
     std::vector<Term>& terms = terms_[at(value)];
     if (terms.size() < 2) return;
     const MapRef sum = new_back(value);
@@ -411,7 +411,7 @@ class ProgramBuilder {
   }
 
   // All that comes back to a value, in one map of its own.
-  MapRef complete(int value, int number, const char* pass) {
+  MapRef complete(int value, int number, Pass pass) {
     if (whole_[at(value)]) return whole_[at(value)];
     std::vector<Term>& terms = terms_[at(value)];
     if (terms.empty()) fail("this is a bug in the network", "nothing reads value {}", value);
@@ -437,7 +437,7 @@ class ProgramBuilder {
     --pending_[at(target)];
   }
 
-  void back_through_convolution(const Step& step, const MapRef& d, int number, const char* pass) {
+  void back_through_convolution(const Step& step, const MapRef& d, int number, Pass pass) {
     const int from = step.from[0];
     const bool through = is_activation(from) && fused_back(from);
     const int target = through ? fusion_.argument(from) : from;
@@ -467,7 +467,7 @@ class ProgramBuilder {
   }
 
   // An activation that several read, or none of them a convolution.
-  void back_through(int activation, int number, const char* pass) {
+  void back_through(int activation, int number, Pass pass) {
     const int target = fusion_.argument(activation);
     const MapRef d = complete(activation, number, pass);
     if (!second_) delta_of_activation_[at(activation)] = d;

@@ -29,9 +29,9 @@ BenchResult sample() {
   training.direct = timing({3, 2.5, 5}, 1e9);
   training.one_thread = timing({3.8}, 1e9);
   training.peer = timing({16, 15, 17}, 5.5e9);
-  training.profile = {
-      2,
-      {{"rb1.conv_1", engine::kForwardPass, 0.5, 25e9, 1}, {"elementwise", engine::kForwardPass, 0.5, 0, 1}}};
+  training.profile = {2,
+                      {{"rb1.conv_1", engine::Pass::forward, 0.5, 25e9, 1},
+                       {"elementwise", engine::Pass::forward, 0.5, 0, 1}}};
   StepTimes langevin = training;
   langevin.task = Task::langevin;
   langevin.peer_input = timing({10}, 5e9);

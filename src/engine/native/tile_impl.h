@@ -168,6 +168,7 @@ MDSM_INLINE void multiply_positions(Tiles& tiles, const TileProduct& product, co
 }
 
 #ifdef __AVX512F__
+// Nothing runs in between: these products take the vector units themselves.
 template <class Between>
 MDSM_INLINE void multiply_positions(VectorProducts&, const TileProduct& product, const Bfloat16* map,
                                     int64_t count, const Bfloat16* weights, int64_t first, int64_t last,

@@ -21,6 +21,14 @@ std::string title(const network::Spec& spec) {
 
 std::string memory_text(size_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
+nlohmann::json to_json(const engine::MemoryNeed& memory) {
+  return {{"weights", memory.weights},
+          {"training_weights", memory.training_weights},
+          {"energy", memory.energy},
+          {"gradient", memory.gradient},
+          {"training", memory.training}};
+}
+
 }  // namespace
 
 DescribeResult run_describe(const DescribeOptions& options) {
@@ -37,6 +45,8 @@ DescribeResult run_describe(const DescribeOptions& options) {
   result.multiply_adds = network::multiply_adds(result.spec);
   result.batch = options.batch;
   result.memory = *engine::memory_need({}, result.spec, options.batch);
+  result.memory_bfloat16 =
+      *engine::memory_need({.precision = engine::Precision::bfloat16}, result.spec, options.batch);
   if (!options.svg.empty())
     write_file(options.svg, report::network_drawing(network::make_graph(result.spec), result.spec.input(1),
                                                     title(result.spec)));
@@ -56,11 +66,8 @@ nlohmann::json to_json(const DescribeResult& result) {
           {"parameters", result.parameters},
           {"multiply_adds", result.multiply_adds},
           {"batch", result.batch},
-          {"memory_bytes",
-           {{"parameters", result.memory.parameters},
-            {"energy", result.memory.energy},
-            {"gradient", result.memory.gradient},
-            {"training", result.memory.training}}},
+          {"memory_bytes", to_json(result.memory)},
+          {"memory_bytes_bfloat16", to_json(result.memory_bfloat16)},
           {"info", result.info}};
 }
 
@@ -72,10 +79,15 @@ void print(const DescribeResult& result) {
     fmt::print(kRow, layer.name, layer.kind, shape_text(layer.output), grouped(layer.parameters),
                grouped(layer.multiply_adds));
   fmt::print(kRow, "total", "", "", grouped(result.parameters), grouped(result.multiply_adds));
-  fmt::print("\nmemory      {} for weights and optimiser, {} for training on {} images\n",
-             memory_text(result.memory.parameters), memory_text(result.memory.training), result.batch);
-  fmt::print("            {} for gradients, {} for energies of {} images\n",
-             memory_text(result.memory.gradient), memory_text(result.memory.energy), result.batch);
+  fmt::print("\nmemory for {:<13}{:>14}{:>14}{:>14}\n", fmt::format("{} images", result.batch), "energies",
+             "gradients", "training");
+  const auto row = [](const char* precision, const engine::MemoryNeed& memory) {
+    fmt::print("{:<24}{:>14}{:>14}{:>14}\n", precision, memory_text(memory.weights + memory.energy),
+               memory_text(memory.weights + memory.gradient),
+               memory_text(memory.training_weights + memory.training));
+  };
+  row("float32", result.memory);
+  row("bfloat16", result.memory_bfloat16);
   if (!result.info.empty()) fmt::print("\nnotes in the file: {}\n", json_text(result.info));
 }
 

@@ -21,7 +21,7 @@ struct DescribeResult {
   network::Spec spec;
   std::vector<network::LayerInfo> layers;
   int64_t parameters = 0, multiply_adds = 0, batch = 0;
-  engine::MemoryNeed memory;                       // of the native engine
+  engine::MemoryNeed memory, memory_bfloat16;      // of the native engine
   nlohmann::json info = nlohmann::json::object();  // notes in the model file, as they stand there
 };
 

@@ -54,7 +54,7 @@ void ModelUse::check_memory(const network::Model& loaded, int64_t largest_batch,
   if (spec.any_size())
     need += engine::kTileMemory;
   else if (const auto memory = engine::memory_need(engine, spec, at_once))
-    need += memory->parameters + memory->gradient;
+    need += memory->weights + memory->gradient;
   const size_t available = available_memory();
   if (available > 0 && need > available)
     fail(largest_batch == 1 ? "crop or resize the pictures"

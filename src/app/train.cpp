@@ -62,7 +62,7 @@ std::optional<size_t> memory_need(const TrainingOptions& options, const train::O
   const auto kept =
       options.train.shards > 1 ? std::bit_width(static_cast<uint64_t>(options.train.shards)) : 0;
   const auto sums = static_cast<size_t>(kept * network::parameter_count(spec)) * sizeof(float);
-  return training->parameters + training->training + preview->parameters + preview->gradient + batches +
+  return training->training_weights + training->training + preview->weights + preview->gradient + batches +
          sums + objective.memory(spec);
 }
 

@@ -50,7 +50,7 @@ class Benchmark {
   void check_memory(const Configuration& config) const {
     const engine::MemoryNeed memory = *engine::memory_need({}, config.spec, config.batch);
     const double sides = 3.0 + (peers_.empty() ? 0 : 2) + (bfloat16_ ? 1 : 0);
-    const double need = sides * static_cast<double>(memory.parameters + memory.training);
+    const double need = sides * static_cast<double>(memory.training_weights + memory.training);
     const double available = static_cast<double>(available_memory());
     if (available > 0 && need > available)
       fail("measure a smaller batch or a narrower network",

@@ -50,10 +50,10 @@ constexpr int kNewtonSchulzRounds = 5;
 // Flat vectors of parameter_count() values that an engine holds on its device.
 enum class StateVector { weights, ema, adam_m, adam_v, gradient };
 
-// Bytes that an engine needs: once for the parameters (weights, optimiser state, reordered copies), and of
-// working memory for a call on a batch.
+// Bytes that an engine needs: for its weights and copies of them in other orders, without training; in
+// training, the optimiser's vectors too; and of working memory for a call on a batch.
 struct MemoryNeed {
-  size_t parameters = 0;
+  size_t weights = 0, training_weights = 0;
   size_t energy = 0, gradient = 0, training = 0;
 };
 

@@ -38,6 +38,14 @@ class Models(unittest.TestCase):
             self.assertEqual(described["parameters"], one["parameters"])
         self.assertIn("fashion-mnist ", self.good("models"))
 
+    def test_memory_of_both_precisions(self):
+        described = json.loads(self.good("describe", "--model", "cifar10", "--json"))
+        whole, half = described["memory_bytes"], described["memory_bytes_bfloat16"]
+        self.assertEqual(whole.keys(), half.keys())
+        for what, size in half.items():
+            self.assertTrue(0 < size < 0.8 * whole[what], f"{what}: {size} of {whole[what]}")
+        self.assertRegex(self.good("describe", "--model", "cifar10"), r"\nfloat32 .*\nbfloat16 ")
+
     def test_samples_come_from_a_name(self):
         self.good("sample", "--model", "fashion-mnist", "--sampler", "fast", "-n", "2", "--out", "samples")
         self.assertTrue(os.path.getsize(os.path.join(self.root, "samples/grid.png")) > 1000)

@@ -17,13 +17,28 @@ const network::Spec kSpec = small_spec();
 TEST(Registry, MemoryIsKnownOfTheNativeEngineOnly) {
   const auto native = engine::memory_need({}, kSpec, 8);
   ASSERT_TRUE(native);
-  EXPECT_GT(native->parameters, 4 * static_cast<size_t>(network::parameter_count(kSpec)));
+  const size_t plain = sizeof(float) * static_cast<size_t>(network::parameter_count(kSpec));
+  EXPECT_GT(native->weights, plain);
+  EXPECT_GT(native->training_weights, 5 * plain);
   EXPECT_GT(native->energy, 0u);
   EXPECT_GT(native->gradient, native->energy);
   EXPECT_GT(native->training, native->gradient);
   EXPECT_GT(engine::memory_need({}, kSpec, 16)->energy, native->energy);
   EXPECT_FALSE(engine::memory_need({.engine = EngineKind::torch}, kSpec, 8));
   EXPECT_FALSE(engine::memory_need({.engine = EngineKind::check}, kSpec, 8));
+}
+
+// Transformed weights of large layers are made where few images are worked on, and kept where many are.
+TEST(Registry, WeightsOfLargeLayersAreNotKeptForFewImages) {
+  network::Spec spec = kSpec;
+  spec.network = network::Network::res18;
+  spec.width = 128;
+  spec.size = 32;
+  const size_t plain = sizeof(float) * static_cast<size_t>(network::parameter_count(spec));
+  const size_t few = engine::memory_need({}, spec, 16)->weights,
+               many = engine::memory_need({}, spec, 64)->weights;
+  EXPECT_LT(few, 5 * plain);
+  EXPECT_GT(many, few + plain);
 }
 
 TEST(Registry, NamesOfEnginesAreThoseOfTheCommandLine) {

@@ -39,5 +39,22 @@ TEST(TrainingPieces, LargeBatchesAreSumsOfSmallOnes) {
   EXPECT_LT(norm_of_difference(whole, parts) / norm(parts), 1e-5);
 }
 
+TEST(TrainingPieces, OfBfloat16AreAsManyImagesInHalfTheMemory) {
+  network::Spec spec;
+  spec.network = network::Network::res6;
+  spec.width = 32;
+  spec.channels = 1;
+  spec.size = 32;
+  const auto need = [&](engine::NativeArithmetic how, int64_t n) {
+    return static_cast<double>(engine::native_memory(spec, n, how).training);
+  };
+  for (const int64_t n : {100, 500, 2000}) {
+    const double ratio =
+        need(engine::NativeArithmetic::bfloat16, n) / need(engine::NativeArithmetic::fast, n);
+    EXPECT_GT(ratio, 0.4) << n;
+    EXPECT_LT(ratio, 0.6) << n;
+  }
+}
+
 }  // namespace
 }  // namespace mdsm::test

@@ -12,6 +12,7 @@
 
 #include "core/threads.h"
 #include "engine/native/kernels.h"
+#include "engine/native/thread_memory.h"
 #include "engine/native_support.h"
 #include "engine/support.h"
 
@@ -248,6 +249,22 @@ TEST_P(WinogradTest, AnImagesBitsDependNeitherOnItsBatchNorOnThreads) {
     }
     const Plain last = single.definition();
     expect_map(result, single.forward(), last.dst);
+  }
+}
+
+// What a thread's memory holds before does not matter, padding channels included.
+TEST_P(WinogradTest, ThreadsMemoryMayHoldAnything) {
+  set_thread_count(1);
+  for (const auto& [in, out] : {std::pair{93, 320}, {320, 93}}) {  // in one pass all rows of weights fit
+    Problem problem(shape(1, in, out, 6));
+    const FloatBuffer dst = problem.forward(), diff_src = problem.backward();
+    const auto fill = [&, count = problem.make().thread_scratch_count()] {
+      std::fill_n(thread_memory(count), count, std::numeric_limits<float>::quiet_NaN());
+    };
+    fill();
+    EXPECT_TRUE(same_bits(problem.forward().span(), dst.span())) << problem.shape.text();
+    fill();
+    EXPECT_TRUE(same_bits(problem.backward().span(), diff_src.span())) << problem.shape.text();
   }
 }
 

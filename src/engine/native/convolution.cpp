@@ -83,6 +83,12 @@ Convolution::Convolution(const ConvolutionShape& shape, Layout layout, Arithmeti
     thread_scratch_count_ = std::max(thread_scratch_count_, winograd_terms_.thread_scratch_count());
 }
 
+int64_t Convolution::kept_weight_count(bool back) const {
+  const int64_t directions = back ? 2 : 1, values = shape_.in * shape_.out * shape_.kernel * shape_.kernel;
+  if (tiles_) return directions * values / 2;  // two to a float
+  return directions * (winograd_ ? winograd_one_.kept_weight_count() : values);
+}
+
 void Convolution::forward(MapIn src, ConvolutionWeights& weights, const Epilogue& epilogue, MapOut dst,
                           float* scratch) {
   if (pointwise_) return pointwise_one_.forward(src, weights.pointwise, epilogue, dst);

@@ -35,6 +35,8 @@ class Convolution {
   int64_t scratch_count() const { return scratch_count_; }
   // Floats that each thread takes for itself beside them.
   int64_t thread_scratch_count() const { return thread_scratch_count_; }
+  // Floats of weights in other orders that are kept for it from call to call; back: for the way back, too.
+  int64_t kept_weight_count(bool back) const;
   const ConvolutionShape& shape() const { return shape_; }
 
   // Whether maps may be parts of larger ones; oneDNN's may not.

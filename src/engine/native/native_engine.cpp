@@ -22,12 +22,17 @@ constexpr int64_t kPiece = 128;
 constexpr size_t kPlansKept = 16;
 
 // A training batch is cut in halves until one needs no more working memory than this, but not below a
-// size whose products are too small to be fast (docs/design/engine.md).
-constexpr int64_t kTrainingFloats = 150 << 20;
+// size whose products are too small to be fast (docs/design/engine.md). Maps of bfloat16 have half the size,
+// so half of that memory holds as many images.
+constexpr int64_t kTrainingBytes = 600 << 20;
 constexpr int64_t kLeastTrainingPiece = 32;
 
 int64_t training_piece(const NativeNetwork& network, Mode mode, int64_t n) {
-  while (n > kLeastTrainingPiece && Plan(network, mode, n).arena_count() > kTrainingFloats) n = (n + 1) / 2;
+  const int64_t most = network.arithmetic == Arithmetic::bfloat16 ? kTrainingBytes / 2 : kTrainingBytes;
+  const auto bytes = [&](int64_t count) {
+    return Plan(network, mode, count).arena_count() * static_cast<int64_t>(sizeof(float));
+  };
+  while (n > kLeastTrainingPiece && bytes(n) > most) n = (n + 1) / 2;
   return n;
 }
 
@@ -302,20 +307,19 @@ std::string native_version() {
 MemoryNeed native_memory(const network::Spec& spec, int64_t n, NativeArithmetic arithmetic) {
   validate(spec);
   const native::NativeNetwork network(spec, arithmetic);
-  const auto bytes = [&](native::Mode mode, int64_t batch) {
-    const native::Plan plan(network, mode, batch);
-    return sizeof(float) *
-           static_cast<size_t>(plan.arena_count() + thread_count() * plan.thread_scratch_count());
+  const auto bytes = [](int64_t floats) { return sizeof(float) * static_cast<size_t>(floats); };
+  const auto working = [&](const native::Plan& plan) {
+    return bytes(plan.arena_count() + thread_count() * plan.thread_scratch_count());
   };
-  const int64_t piece = std::min(n, native::kPiece);
+  const int64_t piece = std::min(n, native::kPiece), parameters = network::parameter_count(spec);
   const native::Mode objective = native::objective_mode(network);
-  const int64_t training = native::training_piece(network, objective, n);
-  // Weights, their average, two moments, the gradient; then Winograd's transforms for both directions, four
-  // times the size each, and orders of the direct convolutions; or tiles of bfloat16 for both directions.
-  const size_t copies = arithmetic == NativeArithmetic::bfloat16 ? 6 : 16;
-  const size_t parameters = sizeof(float) * static_cast<size_t>(network::parameter_count(spec)) * copies;
-  return {parameters, bytes(native::Mode::energy, piece), bytes(native::gradient_mode(network), piece),
-          bytes(objective, training)};
+  const native::Plan energy(network, native::Mode::energy, piece),
+      gradient(network, native::gradient_mode(network), piece),
+      training(network, objective, native::training_piece(network, objective, n));
+  // In training: weights, their average, two moments, the gradient.
+  return {bytes(parameters + gradient.kept_weight_count()),
+          bytes(5 * parameters + training.kept_weight_count()), working(energy), working(gradient),
+          working(training)};
 }
 
 }  // namespace mdsm::engine

@@ -74,6 +74,13 @@ Plan::Plan(const NativeNetwork& network, Mode mode, int64_t n)
   head_at_ = take(net_.arithmetic == Arithmetic::bfloat16 ? kHeadMaps * head_count() : 0);
 }
 
+int64_t Plan::kept_weight_count() const {
+  int64_t count = 0;
+  for (const auto& step : steps_)
+    if (step) count += step->convolution.kept_weight_count(mode() != Mode::energy);
+  return count;
+}
+
 void Plan::energy(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy) {
   run({.weights = weights, .arena = arena, .x = x, .energy = energy});
 }

@@ -41,6 +41,7 @@ class Plan {
   int64_t batch() const { return n_; }
   Mode mode() const { return program_.mode(); }
   int64_t thread_scratch_count() const { return thread_scratch_count_; }  // that each thread takes beside it
+  int64_t kept_weight_count() const;  // floats of weights in the orders of its kernels
 
   // x, grad_x, clean, noisy: (n,C,H,W) plain; energy, residual: (n); arena: arena_count() floats.
   void energy(NetworkWeights& weights, float* arena, const float* x, std::span<float> energy);

@@ -19,6 +19,9 @@ constexpr int64_t kLeastRows = 48, kMostRows = 192;
 // transform a piece together, and then share the points among them.
 constexpr int64_t kLargeWeights = 1 << 20;
 constexpr int64_t kRowsByPoints = 128;
+// With no more tiles than this, reading the transformed weights takes as long as making them anew from the
+// plain ones, which are a quarter of their size. Two panels and so many rows at a time: 0.6 MB.
+constexpr int64_t kMostRowsToMake = 128, kPanelsMade = 2, kRowsMade = 128;
 constexpr int64_t kTileGrain = 8;  // tiles that are worth a thread's while in one stage
 // Partial sums of a weight gradient: two of few tiles, more where each has many, as each costs a pass over
 // the transformed weights.
@@ -28,6 +31,10 @@ constexpr int64_t kMostGradientParts = 8, kLeastTilesOfTwo = 32, kLeastTilesOfPa
 int64_t rows_at_once(int64_t floats, int64_t tiles) {
   const int64_t rows = std::clamp(kCachedFloats / floats / 12 * 12, kLeastRows, kMostRows);
   return std::min(rows, tiles);
+}
+
+Panels from_panel(Panels panels, int64_t panel) {
+  return {panels.data + panel * panels.panel_stride, panels.point_stride, panels.panel_stride};
 }
 
 }  // namespace
@@ -41,7 +48,7 @@ void WinogradWeights::set(const float* plain) {
   std::ranges::fill(backward_ready_, false);
 }
 
-Panels WinogradWeights::make(FloatBuffer& buffer, int64_t panels, int64_t rows) const {
+Panels WinogradWeights::memory(FloatBuffer& buffer, int64_t panels, int64_t rows) const {
   const int64_t points = shape_.pooled ? 25 : 36, panel = rows * shape_.block,
                 point = panels * panel + kPointGap;
   if (buffer.size() == 0) {
@@ -53,10 +60,10 @@ Panels WinogradWeights::make(FloatBuffer& buffer, int64_t panels, int64_t rows) 
 
 Panels WinogradWeights::forward() {
   const int64_t panels = out_padded_ / shape_.block;
-  const Panels u = make(forward_, panels, in_padded_ * (shape_.pooled ? 4 : 1));
+  const Panels u = memory(forward_, panels, in_padded_ * (shape_.pooled ? 4 : 1));
   if (!forward_ready_)
     parallel_for(panels, 1, [&](int64_t first, int64_t last) {
-      kernels().winograd->weights(shape_, plain_, first, last, u);
+      kernels().winograd->weights(shape_, plain_, {first, last - first, 0, shape_.in}, from_panel(u, first));
     });
   forward_ready_ = true;
   return u;
@@ -64,13 +71,34 @@ Panels WinogradWeights::forward() {
 
 Panels WinogradWeights::backward(int phase) {
   const int64_t panels = in_padded_ / shape_.block;
-  const Panels u = make(backward_[phase], panels, out_padded_);
+  const Panels u = memory(backward_[phase], panels, out_padded_);
   if (!backward_ready_[phase])
     parallel_for(panels, 1, [&](int64_t first, int64_t last) {
-      kernels().winograd->weights_back(shape_, plain_, phase / 2, phase % 2, first, last, u);
+      kernels().winograd->weights_back(shape_, plain_, phase / 2, phase % 2,
+                                       {first, last - first, 0, shape_.out}, from_panel(u, first));
     });
   backward_ready_[phase] = true;
   return u;
+}
+
+void WinogradWeights::make_forward(const WeightRange& range, Panels u) const {
+  kernels().winograd->weights(shape_, plain_, range, u);
+  clear_rows(u, range, shape_.in);
+}
+
+void WinogradWeights::make_backward(const WeightRange& range, Panels u) const {
+  kernels().winograd->weights_back(shape_, plain_, 0, 0, range, u);
+  clear_rows(u, range, shape_.out);
+}
+
+// Rows of padding channels.
+void WinogradWeights::clear_rows(Panels u, const WeightRange& range, int64_t channels) const {
+  const int64_t from = std::max(channels, range.first_row) - range.first_row;
+  if (from >= range.rows) return;
+  for (int64_t point = 0; point < 36; ++point)
+    for (int64_t panel = 0; panel < range.panels; ++panel)
+      std::fill_n(u.data + point * u.point_stride + panel * u.panel_stride + from * shape_.block,
+                  (range.rows - from) * shape_.block, 0.0f);
 }
 
 WinogradConvolution::WinogradConvolution(const WinogradShape& shape) : shape_(shape) {}
@@ -85,6 +113,15 @@ bool WinogradConvolution::by_points() const {
   return shape_.points() * shape_.points() * shape_.in * shape_.phases() * shape_.out > kLargeWeights;
 }
 
+bool WinogradConvolution::makes_weights() const {
+  return by_points() && !shape_.pooled && shape_.tiles() <= kMostRowsToMake;
+}
+
+Panels WinogradConvolution::made_panels(float* memory) const {
+  const int64_t panel = kRowsMade * shape_.block;
+  return {memory, kPanelsMade * panel + kPointGap, panel};
+}
+
 int64_t WinogradConvolution::rows(int64_t in, int64_t out) const {
   if (by_points()) return std::min(kRowsByPoints, shape_.tiles());
   return rows_at_once(shape_.points() * shape_.points() * (in + out), shape_.tiles());
@@ -97,9 +134,16 @@ int64_t WinogradConvolution::transformed_count() const {
   return std::max(forward.v + forward.m, backward.v + backward.m);
 }
 
+int64_t WinogradConvolution::kept_weight_count() const {
+  return makes_weights() ? 0 : shape_.points() * shape_.points() * shape_.phases() * shape_.in * shape_.out;
+}
+
 int64_t WinogradConvolution::scratch_count() const { return by_points() ? transformed_count() : 0; }
 
-int64_t WinogradConvolution::thread_scratch_count() const { return by_points() ? 0 : transformed_count(); }
+int64_t WinogradConvolution::thread_scratch_count() const {
+  if (makes_weights()) return shape_.points() * shape_.points() * made_panels(nullptr).point_stride;
+  return by_points() ? 0 : transformed_count();
+}
 
 std::vector<TileMap> WinogradConvolution::inputs(int64_t planes) const {
   const MapShape map = shape_.input(planes);
@@ -148,7 +192,7 @@ void WinogradConvolution::run_by_tiles(std::span<const Part> parts, const Sizes&
       const TileRange range{begin_of(piece), begin_of(piece + 1) - begin_of(piece)};
       for (const Part& part : parts) {
         transform(part, src, range, v);
-        kernel.multiply(0, points * points, {range.count, in, out / block, block}, v, part.weights, m);
+        kernel.multiply(0, points * points, {range.count, in, out / block, block}, v, part.weights.kept, m);
         kernel.output(points, part.output, m, range, epilogue, dst);
       }
     }
@@ -168,9 +212,12 @@ void WinogradConvolution::run_by_points(std::span<const Part> parts, const Sizes
       parallel_for(count, kTileGrain, [&](int64_t first, int64_t last) {
         transform(part, src, {at + first, last - first}, from_row(v, first));
       });
-      parallel_for(points * points, 1, [&](int64_t first, int64_t last) {
-        kernel.multiply(first, last, {count, in, out / block, block}, v, part.weights, m);
-      });
+      if (part.weights.make)
+        multiply_by_panels(part, count, in, out, v, m);
+      else
+        parallel_for(points * points, 1, [&](int64_t first, int64_t last) {
+          kernel.multiply(first, last, {count, in, out / block, block}, v, part.weights.kept, m);
+        });
       parallel_for(count, kTileGrain, [&](int64_t first, int64_t last) {
         kernel.output(points, part.output, from_row(m, first), {at + first, last - first}, epilogue, dst);
       });
@@ -178,9 +225,39 @@ void WinogradConvolution::run_by_points(std::span<const Part> parts, const Sizes
   }
 }
 
+TransformedWeights WinogradConvolution::forward_weights(WinogradWeights& weights) const {
+  if (!makes_weights()) return {weights.forward(), {}};
+  return {{}, [&weights](const WeightRange& range, Panels u) { weights.make_forward(range, u); }};
+}
+
+TransformedWeights WinogradConvolution::backward_weights(WinogradWeights& weights) const {
+  if (!makes_weights()) return {weights.backward(0), {}};
+  return {{}, [&weights](const WeightRange& range, Panels u) { weights.make_backward(range, u); }};
+}
+
+// Every thread makes the weights of some results, and multiplies with them at all points. The sums are added
+// up in the order of kept weights.
+void WinogradConvolution::multiply_by_panels(const Part& part, int64_t tiles, int64_t in, int64_t out,
+                                             Panels v, Panels m) const {
+  const int64_t block = shape_.block, panels = out / block;
+  parallel_for((panels + kPanelsMade - 1) / kPanelsMade, 1, [&](int64_t first, int64_t last) {
+    const Panels u = made_panels(thread_memory(thread_scratch_count()));
+    for (int64_t panel = first * kPanelsMade; panel < std::min(last * kPanelsMade, panels);
+         panel += kPanelsMade)
+      for (int64_t row = 0; row < in; row += kRowsMade) {
+        const WeightRange range{panel, std::min(kPanelsMade, panels - panel), row,
+                                std::min(kRowsMade, in - row)};
+        part.weights.make(range, u);
+        kernels().winograd->multiply(0, shape_.points() * shape_.points(),
+                                     {tiles, range.rows, range.panels, block, row > 0},
+                                     from_panel(v, row / block), u, from_panel(m, panel));
+      }
+  });
+}
+
 void WinogradConvolution::forward(MapIn src, WinogradWeights& weights, const Epilogue& epilogue, MapOut dst,
                                   float* scratch) const {
-  const Part part{inputs(src.planes), results(dst.planes), weights.forward()};
+  const Part part{inputs(src.planes), results(dst.planes), forward_weights(weights)};
   run({&part, 1}, src.data, shape_.in * shape_.phases(), shape_.out, epilogue, dst.data, scratch);
 }
 
@@ -190,12 +267,13 @@ void WinogradConvolution::backward(MapIn diff_dst, WinogradWeights& weights, con
   const int64_t down = shape_.tiles_down(), across = shape_.tiles_across();
   std::vector<Part> parts;
   if (!shape_.pooled)
-    parts.push_back({{{from, down, across, 1, -1, -1}}, {to, down, across, 1, 0, 0}, weights.backward(0)});
+    parts.push_back(
+        {{{from, down, across, 1, -1, -1}}, {to, down, across, 1, 0, 0}, backward_weights(weights)});
   // The pixels of one parity of rows and columns see the same 2x2 taps.
   for (int phase = 0; shape_.pooled && phase < 4; ++phase)
     parts.push_back({{{from, down, across, 1, phase / 2 - 1, phase % 2 - 1}},
                      {to, down, across, 2, phase / 2, phase % 2},
-                     weights.backward(phase)});
+                     {weights.backward(phase), {}}});
   run(parts, diff_dst.data, shape_.out, shape_.in, epilogue, diff_src.data, scratch);
 }
 

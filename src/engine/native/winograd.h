@@ -6,6 +6,7 @@
 // gradients are a number of partial sums that the shape decides, added in order.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,8 +33,15 @@ struct WinogradShape {
   MapShape result(int64_t planes) const { return {out, out_height(), out_width(), block, planes}; }
 };
 
+// Transformed weights of one direction: as they are kept, or what makes parts of them (rows of padding
+// channels included) in the memory of who multiplies with them.
+struct TransformedWeights {
+  Panels kept;
+  std::function<void(const WeightRange& range, Panels u)> make;
+};
+
 // The transformed weights of one convolution, made from the plain ones when they are asked for after a
-// change.
+// change, and kept.
 class WinogradWeights {
  public:
   // Channels as they are, without padding.
@@ -43,9 +51,13 @@ class WinogradWeights {
   void set(const float* plain);  // (out, in, 3, 3); must stay until the next set()
   Panels forward();
   Panels backward(int phase);  // phase 0 .. 3 of a pooled one: 2 (y % 2) + x % 2 of the result's pixels
+  // Parts of the same values, not kept; not of a pooled one.
+  void make_forward(const WeightRange& range, Panels u) const;
+  void make_backward(const WeightRange& range, Panels u) const;
 
  private:
-  Panels make(FloatBuffer& buffer, int64_t panels, int64_t rows) const;
+  Panels memory(FloatBuffer& buffer, int64_t panels, int64_t rows) const;
+  void clear_rows(Panels u, const WeightRange& range, int64_t channels) const;
 
   PlainWeights shape_;
   int64_t in_padded_, out_padded_;
@@ -59,6 +71,7 @@ class WinogradConvolution {
   explicit WinogradConvolution(const WinogradShape& shape);
 
   // Floats of scratch memory that the calls need.
+  int64_t kept_weight_count() const;  // floats of transformed weights of one direction
   int64_t scratch_count() const;
   int64_t gradient_scratch_count() const;
   // Floats that each thread takes for itself beside them.
@@ -85,8 +98,14 @@ class WinogradConvolution {
   struct Part {
     std::vector<TileMap> inputs;
     TileMap output;
-    Panels weights;
+    TransformedWeights weights;
   };
+  // Whether transformed weights are made for each use, as they cost more to keep than to make.
+  bool makes_weights() const;
+  TransformedWeights forward_weights(WinogradWeights& weights) const;
+  TransformedWeights backward_weights(WinogradWeights& weights) const;  // not of a pooled one
+  Panels made_panels(float* memory) const;
+  void multiply_by_panels(const Part& part, int64_t tiles, int64_t in, int64_t out, Panels v, Panels m) const;
   void transform(const Part& part, const float* src, TileRange range, Panels v) const;
   void run(std::span<const Part> parts, const float* src, int64_t in, int64_t out, const Epilogue& epilogue,
            float* dst, float* scratch) const;

@@ -267,13 +267,15 @@ void multiply(int64_t first, int64_t last, const ProductShape& shape, Panels v, 
       const float* a = v.data + p * v.point_stride + k / B * v.panel_stride;
       int64_t n = 0;
       for (; n + 2 <= shape.panels; n += 2)
-        multiply_rows<B, R, 2>(
-            shape.rows, a, v.panel_stride, u.data + p * u.point_stride + n * u.panel_stride + k * B,
-            u.panel_stride, inner, k > 0, m.data + p * m.point_stride + n * m.panel_stride, m.panel_stride);
+        multiply_rows<B, R, 2>(shape.rows, a, v.panel_stride,
+                               u.data + p * u.point_stride + n * u.panel_stride + k * B, u.panel_stride,
+                               inner, shape.add || k > 0, m.data + p * m.point_stride + n * m.panel_stride,
+                               m.panel_stride);
       if (n < shape.panels)
-        multiply_rows<B, R, 1>(
-            shape.rows, a, v.panel_stride, u.data + p * u.point_stride + n * u.panel_stride + k * B,
-            u.panel_stride, inner, k > 0, m.data + p * m.point_stride + n * m.panel_stride, m.panel_stride);
+        multiply_rows<B, R, 1>(shape.rows, a, v.panel_stride,
+                               u.data + p * u.point_stride + n * u.panel_stride + k * B, u.panel_stride,
+                               inner, shape.add || k > 0, m.data + p * m.point_stride + n * m.panel_stride,
+                               m.panel_stride);
     }
 }
 

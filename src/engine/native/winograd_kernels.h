@@ -35,7 +35,12 @@ struct TileRange {
 // Which products to form: rows x inner times inner x panels * block.
 struct ProductShape {
   int64_t rows, inner, panels, block;
-  bool add = true;  // multiply_tiles: to what is there
+  bool add = false;  // to what is there
+};
+
+// Some of the transformed weights: panels of one side's channels, rows that are channels of the other.
+struct WeightRange {
+  int64_t first_panel, panels, first_row, rows;
 };
 
 // A 3x3 kernel, or that of a 4x4 stride-2 convolution folded from 3x3 and 2x2 mean pooling.
@@ -53,18 +58,19 @@ struct WinogradKernels {
   // A^T m A, the epilogue, and the store.
   void (*output)(int points, const TileMap& tiles, Panels m, TileRange range, const Epilogue& epilogue,
                  float* map);
-  // For points first .. last-1: m = v u, with tiles as rows and inner channels.
+  // For points first .. last-1: m = v u, or m += v u, with tiles as rows and inner channels.
   void (*multiply)(int64_t first, int64_t last, const ProductShape& shape, Panels v, Panels u, Panels m);
   // For points first .. last-1: u += v^T w, or u = v^T w, with channels as rows and tiles as inner index.
   void (*multiply_tiles)(int64_t first, int64_t last, const ProductShape& shape, Panels v, Panels w,
                          Panels u);
-  // G g G^T of the panels first .. last-1 of the output channels, in the order forward products want. Rows
-  // are the input channels; of a pooled kernel, those of the four phases one after the other.
-  void (*weights)(const PlainWeights& shape, const float* plain, int64_t first, int64_t last, Panels u);
+  // G g G^T of some panels of the output channels, in the order forward products want; `u` begins with the
+  // range. Rows are the input channels; of a pooled kernel, whose range has all of them, those of the four
+  // phases one after the other. Rows of padding channels are not written.
+  void (*weights)(const PlainWeights& shape, const float* plain, const WeightRange& range, Panels u);
   // The same for the way back: panels of input channels, rows are output channels, taps turned round. Of a
   // pooled kernel, only phase (py, px) of the pixels of the result.
-  void (*weights_back)(const PlainWeights& shape, const float* plain, int py, int px, int64_t first,
-                       int64_t last, Panels u);
+  void (*weights_back)(const PlainWeights& shape, const float* plain, int py, int px,
+                       const WeightRange& range, Panels u);
   // Adds G^T u G of some panels to the plain weights: the transpose of `weights`.
   void (*add_weights_gradient)(const PlainWeights& shape, Panels u, int64_t first, int64_t last,
                                float* plain);

@@ -61,14 +61,15 @@ inline int64_t lanes_of(int64_t panel, int64_t block, int64_t channels) {
 }
 
 template <int B>
-void weights_block(const PlainWeights& shape, const float* plain, int64_t first, int64_t last, Panels u) {
+void weights_block(const PlainWeights& shape, const float* plain, const WeightRange& range, Panels u) {
   using V = Vector<B>;
-  const int64_t rows = (shape.in + B - 1) / B * B;
-  for (int64_t panel = first; panel < last; ++panel)
-    for (int64_t i = 0; i < shape.in; ++i) {
+  const int64_t padded = (shape.in + B - 1) / B * B, end = range.first_row + range.rows;
+  for (int64_t p = 0; p < range.panels; ++p)
+    for (int64_t i = range.first_row; i < end && i < shape.in; ++i) {
+      const int64_t panel = range.first_panel + p;
       V g[3][3];
       gather_taps<B>(plain + (panel * B * shape.in + i) * 9, shape.in * 9, lanes_of(panel, B, shape.out), g);
-      float* to = u.data + panel * u.panel_stride + i * B;
+      float* to = u.data + p * u.panel_stride + (i - range.first_row) * B;
       if (!shape.pooled) {
         transform_taps<Points6<V>, B, 3>(g, to, u.point_stride);
         continue;
@@ -78,20 +79,22 @@ void weights_block(const PlainWeights& shape, const float* plain, int64_t first,
       for (int py = 0; py < 2; ++py)
         for (int px = 0; px < 2; ++px) {
           const V phase[2][2] = {{w[py][px], w[py][px + 2]}, {w[py + 2][px], w[py + 2][px + 2]}};
-          transform_taps<Points5<V>, B, 2>(phase, to + (py * 2 + px) * rows * B, u.point_stride);
+          transform_taps<Points5<V>, B, 2>(phase, to + (py * 2 + px) * padded * B, u.point_stride);
         }
     }
 }
 
 template <int B>
-void weights_back_block(const PlainWeights& shape, const float* plain, int py, int px, int64_t first,
-                        int64_t last, Panels u) {
+void weights_back_block(const PlainWeights& shape, const float* plain, int py, int px,
+                        const WeightRange& range, Panels u) {
   using V = Vector<B>;
-  for (int64_t panel = first; panel < last; ++panel)
-    for (int64_t o = 0; o < shape.out; ++o) {
+  const int64_t end = range.first_row + range.rows;
+  for (int64_t p = 0; p < range.panels; ++p)
+    for (int64_t o = range.first_row; o < end && o < shape.out; ++o) {
+      const int64_t panel = range.first_panel + p;
       V g[3][3];
       gather_taps<B>(plain + (o * shape.in + panel * B) * 9, 9, lanes_of(panel, B, shape.in), g);
-      float* to = u.data + panel * u.panel_stride + o * B;
+      float* to = u.data + p * u.panel_stride + (o - range.first_row) * B;
       if (!shape.pooled) {
         const V turned[3][3] = {
             {g[2][2], g[2][1], g[2][0]}, {g[1][2], g[1][1], g[1][0]}, {g[0][2], g[0][1], g[0][0]}};
@@ -182,14 +185,14 @@ void winograd_multiply_tiles(int64_t first, int64_t last, const ProductShape& sh
   with_block(shape.block,
              [&](auto constant) { multiply_tiles<decltype(constant)::kValue>(first, last, shape, v, w, u); });
 }
-void winograd_weights(const PlainWeights& shape, const float* plain, int64_t first, int64_t last, Panels u) {
+void winograd_weights(const PlainWeights& shape, const float* plain, const WeightRange& range, Panels u) {
   with_block(shape.block,
-             [&](auto constant) { weights_block<decltype(constant)::kValue>(shape, plain, first, last, u); });
+             [&](auto constant) { weights_block<decltype(constant)::kValue>(shape, plain, range, u); });
 }
-void winograd_weights_back(const PlainWeights& shape, const float* plain, int py, int px, int64_t first,
-                           int64_t last, Panels u) {
+void winograd_weights_back(const PlainWeights& shape, const float* plain, int py, int px,
+                           const WeightRange& range, Panels u) {
   with_block(shape.block, [&](auto constant) {
-    weights_back_block<decltype(constant)::kValue>(shape, plain, py, px, first, last, u);
+    weights_back_block<decltype(constant)::kValue>(shape, plain, py, px, range, u);
   });
 }
 void winograd_add_weights_gradient(const PlainWeights& shape, Panels u, int64_t first, int64_t last,

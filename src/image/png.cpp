@@ -241,8 +241,9 @@ void write_png(const fs::path& path, const FileImage& image, const std::map<std:
   state.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
   if (state.png) state.info = png_create_info_struct(state.png);
   if (!state.info) throw std::bad_alloc();
+  // All of it goes to memory, so nothing else can be amiss; libpng may say "too many text chunks".
   if (!encode(state, image, chunks, profile))
-    fail("free some memory", "{}: cannot be encoded as PNG: {}", path.string(), state.problem);
+    fail("free some memory", "{}: out of memory while it was encoded as PNG ({})", path.string(), state.problem);
   write_file(path, state.output);
 }
 

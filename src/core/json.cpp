@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -13,12 +14,17 @@ using nlohmann::json;
 constexpr int kMaxDepth = 100;
 
 // The parser itself could go deeper; copying, comparing and printing what it made recurse.
-bool too_deep(std::string_view text) {
+bool too_deep(std::string_view text, bool with_comments) {
   int depth = 0;
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (quoted) {
+    if (with_comments && !quoted && c == '/') {  // what stands in a comment, quotes among it, does not count
+      const bool line = text.substr(i, 2) == "//", block = text.substr(i, 2) == "/*";
+      const size_t end = line ? text.find('\n', i) : block ? text.find("*/", i + 2) : i;
+      if (end == std::string_view::npos) return false;
+      i = block ? end + 1 : end;
+    } else if (quoted) {
       if (c == '\\') ++i;
       if (c == '"') quoted = false;
     } else if (c == '"') {
@@ -33,45 +39,79 @@ bool too_deep(std::string_view text) {
 }
 
 // In a message: no longer than a line bears.
-std::string shown(const json& value) {
-  std::string text = json_text(value);
-  if (text.size() > 40) text = text.substr(0, 40) + "...";
-  return text;
+std::string shortened(const std::string& text) {
+  return text.size() > 40 ? text.substr(0, 40) + "..." : text;
 }
+
+std::string shown(const json& value) { return shortened(json_text(value)); }
 
 [[noreturn]] void refuse(const json& value, const char* wanted) {
   throw JsonError(fmt::format("{}, not {}", shown(value), wanted));
 }
 
+// Goes through a text and refuses keys that an object has twice, of which JSON silently keeps the last, and
+// long lists. A way of its own, as the parser's callback takes a time that grows with the square of an
+// object's size.
+class Watch : public nlohmann::json_sax<json> {
+ public:
+  explicit Watch(size_t longest_list) : longest_list_(longest_list) {}
+
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_float(number_float_t, const string_t&) override { return value(); }
+  bool string(string_t&) override { return value(); }
+  bool binary(binary_t&) override { return value(); }
+  bool start_object(size_t) override { return begin(true); }
+  bool start_array(size_t) override { return begin(false); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(string_t& name) override {
+    if (!levels_.back().keys.insert(name).second)
+      throw JsonError(fmt::format("names '{}' twice", shortened(name)));
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  struct Level {
+    bool object = false;
+    size_t values = 0;  // of a list
+    std::set<std::string> keys;
+  };
+
+  bool value() {
+    if (!levels_.empty() && !levels_.back().object && ++levels_.back().values > longest_list_)
+      throw JsonError(fmt::format("has a list of more than {} values", longest_list_));
+    return true;
+  }
+  bool begin(bool object) {
+    value();
+    levels_.push_back({object, 0, {}});
+    return true;
+  }
+  bool end() {
+    levels_.pop_back();
+    return true;
+  }
+
+  size_t longest_list_;
+  std::vector<Level> levels_;
+};
+
 }  // namespace
 
 json parse_json(std::string_view text, bool with_comments) {
-  if (too_deep(text)) return json(json::value_t::discarded);
+  if (too_deep(text, with_comments)) return json(json::value_t::discarded);
   return json::parse(text, nullptr, false, with_comments);
 }
 
-// A JSON object silently keeps the last of two equal keys, so they are watched for while parsing.
 json parse_strict_json(std::string_view text, size_t longest_list) {
-  if (too_deep(text)) throw JsonError("nested too deeply");
-  struct Level {
-    std::set<std::string> keys;
-    size_t values = 0;
-  };
-  std::vector<Level> levels(1);
-  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
-    using Event = json::parse_event_t;
-    if (event == Event::object_end || event == Event::array_end) levels.pop_back();
-    const bool begins = event == Event::array_start || event == Event::object_start;
-    Level& level = levels.back();
-    if ((event == Event::value || begins) && levels.size() > 1 && level.keys.empty() &&
-        ++level.values > longest_list)
-      throw JsonError(fmt::format("has a list of more than {} values", longest_list));
-    if (event == Event::key && !levels.back().keys.insert(parsed.get<std::string>()).second)
-      throw JsonError(fmt::format("names '{}' twice", parsed.get<std::string>()));
-    if (begins) levels.emplace_back();
-    return true;
-  };
-  return json::parse(text, watch, false);
+  if (too_deep(text, false)) throw JsonError("nested too deeply");
+  Watch watch(longest_list);
+  if (!json::sax_parse(text, &watch)) return json(json::value_t::discarded);
+  return json::parse(text, nullptr, false);
 }
 
 json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/json.h"
 #include "io/checked_safetensors.h"
 #include "io/npy.h"
@@ -20,6 +21,7 @@ using nlohmann::json;
 constexpr const char* kSamples = "samples";
 constexpr int64_t kMaxExtent = 1 << 20;         // channels, rows or columns of an image
 constexpr const char* kHoldsAll = "holds_all";  // of run.json: the parts have everything, also the whole set
+constexpr const char *kChecksum = "checksum", *kParameters = "parameters";
 
 fs::path with_end(const fs::path& stem, const char* end) { return fs::path(stem) += end; }
 
@@ -42,6 +44,16 @@ std::vector<float> both_traces(const SampleSet& set) {
   std::vector<float> both = set.energy_trace;
   both.insert(both.end(), set.sigma_trace.begin(), set.sigma_trace.end());
   return both;
+}
+
+// Of all that a whole set holds, whose arrays are files of their own.
+std::string checksum_of(const json& lists, const SampleSet& set) {
+  Fingerprint sum;
+  sum.add(json_text(lists));
+  for (const auto& values : {std::span<const float>(set.x.values()), std::span<const float>(set.energy_trace),
+                             std::span<const float>(set.sigma_trace), std::span<const float>(set.draws)})
+    sum.add(values.data(), values.size_bytes());
+  return sum.text();
 }
 
 // All of a set but its arrays.
@@ -102,7 +114,9 @@ void save_whole(const fs::path& stem, const SampleSet& set, const json& more) {
   if (set.points > 0) io::write_npy(with_end(stem, "-trace.npy"), {2, s.n, set.points}, both_traces(set));
   if (set.draw_count > 0) io::write_npy(with_end(stem, "-draws.npy"), {s.n, set.draw_count}, set.draws);
   json values = more;
-  values.update(lists_of(set));
+  const json lists = lists_of(set);
+  values.update(lists);
+  values[kChecksum] = checksum_of(lists, set);
   write_file(with_end(stem, ".json"), json_text(values, 1) + "\n");
 }
 
@@ -111,7 +125,12 @@ SampleSet load_whole(const fs::path& stem) {
   const auto read = [&](const char* name, const std::vector<int64_t>& shape) {
     return read_floats(with_end(with_end(stem, name), ".npy"), shape);
   };
-  return set_from(object_in(read_text(path), path), read, path);
+  const JsonObject values = object_in(read_text(path), path);
+  SampleSet set = set_from(values, read, path);
+  // Earlier versions wrote none.
+  if (values.has(kChecksum) && values.get<std::string>(kChecksum) != checksum_of(lists_of(set), set))
+    fail_damaged(path, "the arrays beside it are not those it was written with");
+  return set;
 }
 
 constexpr const char* kLists = "samples";  // the lists of a part, in its metadata
@@ -127,9 +146,10 @@ auto as_part(const SampleSet& set, const Write& write) {
   return write(tensors, std::map<std::string, std::string>{{kLists, json_text(lists_of(set))}});
 }
 
-void save_part(const fs::path& path, const SampleSet& set) {
-  as_part(set, [&](const auto& tensors, const auto& lists) {
-    io::write_checked_safetensors(path, tensors, lists);
+void save_part(const fs::path& path, const SampleSet& set, const json& parameters) {
+  as_part(set, [&](const auto& tensors, auto metadata) {
+    metadata[kParameters] = json_text(parameters);
+    io::write_checked_safetensors(path, tensors, metadata);
   });
 }
 
@@ -231,17 +251,32 @@ void SampleStore::lock() {
 
 bool SampleStore::holds_samples() const {
   std::error_code error;
-  return fs::exists(folder_ / "samples.json", error) || fs::exists(parts() / "run.json", error);
+  return fs::exists(folder_ / "samples.json", error) || fs::exists(parts() / "run.json", error) ||
+         !part_files().empty();
+}
+
+// Parts of earlier versions are sets of several files.
+std::vector<fs::path> SampleStore::part_files() const {
+  std::vector<fs::path> files;
+  std::error_code error;
+  if (!fs::exists(parts(), error)) return files;
+  for (const auto& entry : fs::directory_iterator(parts(), error))
+    if (const fs::path& path = entry.path();
+        path.extension() == ".safetensors" || (path.extension() == ".json" && path.filename() != "run.json"))
+      files.push_back(path);
+  if (error) fail("check its permissions", "{}: cannot be listed: {}", parts().string(), error.message());
+  std::ranges::sort(files);
+  return files;
 }
 
 json SampleStore::parameters_in(const fs::path& path) const {
   const JsonObject file = object_in(read_text(path), path);
-  if (!file.has("parameters")) return json::object();  // which will differ
-  if (!file.at("parameters").is_object()) fail_damaged(path, "no parameters");
-  return file.at("parameters");
+  if (!file.has(kParameters)) return json::object();  // which will differ
+  if (!file.at(kParameters).is_object()) fail_damaged(path, "no parameters");
+  return file.at(kParameters);
 }
 
-void SampleStore::check_parameters(const json& found) const {
+void SampleStore::check_parameters(const json& found, const fs::path& where) const {
   const auto before = [&](const std::string& key) {
     if (key == "integrator" && !found.contains(key)) return found.value("method", json());  // before 0.2
     return found.value(key, json());
@@ -249,7 +284,7 @@ void SampleStore::check_parameters(const json& found) const {
   for (const auto& [key, value] : parameters_.items())
     if (before(key) != value)
       fail("use the options it was started with, or another --out", "{}: {} is {} there, but {} here",
-           folder_.string(), key, json_text(before(key)), json_text(value));
+           where.string(), key, json_text(before(key)), json_text(value));
 }
 
 void SampleStore::keep(SampleSet set) {
@@ -270,8 +305,12 @@ void SampleStore::read_existing() {
   std::error_code error;
   const fs::path whole = folder_ / "samples.json", run = parts() / "run.json";
   const bool has_whole = fs::exists(whole, error), has_parts = fs::exists(run, error);
+  // Where there is a whole set, a kill between its end and that of its parts left them.
+  if (!has_whole && !has_parts)
+    fail("put it back, or use --force to start again",
+         "{}: holds drawn samples, but not the run.json that says how", parts().string());
   const json current = parameters_in(has_parts ? run : whole);
-  check_parameters(current);
+  check_parameters(current, folder_);
   const bool in_parts = has_parts && object_in(read_text(run), run).has(kHoldsAll);
   if (!in_parts && has_whole && parameters_in(whole) == current) {
     keep(load_whole(folder_ / kSamples));
@@ -280,20 +319,22 @@ void SampleStore::read_existing() {
   if (has_parts) read_parts();
 }
 
-// Parts of earlier versions are sets of several files.
+// A kill between writing the whole and removing the parts leaves samples in both; they are equal.
 void SampleStore::read_parts() {
-  std::vector<fs::path> files;
+  const std::vector<fs::path> files = part_files();
+  for (const fs::path& path : files) {
+    if (path.extension() == ".json") {
+      keep(load_whole(fs::path(path).replace_extension()));
+      continue;
+    }
+    const io::SafetensorsFile file(path);
+    SampleSet set = load_part(file);
+    // Of another call, somebody has put it here. Earlier versions wrote none.
+    if (const auto made_with = file.metadata().find(kParameters); made_with != file.metadata().end())
+      check_parameters(object_in(made_with->second, path).values(), path);
+    keep(std::move(set));
+  }
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(parts(), error))
-    if (const fs::path& path = entry.path();
-        path.extension() == ".safetensors" || (path.extension() == ".json" && path.filename() != "run.json"))
-      files.push_back(path);
-  if (error) fail("check its permissions", "{}: cannot be listed: {}", parts().string(), error.message());
-  std::ranges::sort(files);
-  // A kill between writing the whole and removing the parts leaves samples in both; they are equal.
-  for (const fs::path& file : files)
-    keep(file.extension() == ".json" ? load_whole(fs::path(file).replace_extension())
-                                     : load_part(io::SafetensorsFile(file)));
   next_part_ = files.size();
   while (fs::exists(part(next_part_), error)) ++next_part_;
   parts_read_ = true;
@@ -309,11 +350,16 @@ std::vector<uint64_t> SampleStore::missing(std::span<const uint64_t> seeds) cons
 void SampleStore::begin() {
   std::error_code error;
   if (!lock_) {
-    made_ = Made::folder;
     make_folder(folder_);
-    lock();
+    try {
+      lock();
+    } catch (...) {
+      fs::remove(folder_, error);  // only if it is empty: whoever else works in it has a lock there
+      throw;
+    }
     if (holds_samples())
       fail("start it again", "{}: another process has written samples there meanwhile", folder_.string());
+    made_ = Made::folder;
   } else if (!parts_read_) {
     made_ = Made::parts;
   }
@@ -322,8 +368,8 @@ void SampleStore::begin() {
     fs::remove_all(parts(), error);
   }
   make_folder(parts());
-  if (whole_read_) save_part(part(next_part_++), sets_.front());
-  write_file(parts() / "run.json", json_text({{"parameters", parameters_}, {kHoldsAll, true}}, 1) + "\n");
+  if (whole_read_) save_part(part(next_part_++), sets_.front(), parameters_);
+  write_file(parts() / "run.json", json_text({{kParameters, parameters_}, {kHoldsAll, true}}, 1) + "\n");
 }
 
 // A run that failed before its first batch leaves nothing behind.
@@ -336,7 +382,7 @@ SampleStore::~SampleStore() {
 }
 
 void SampleStore::add(SampleSet set) {
-  save_part(part(next_part_++), set);
+  save_part(part(next_part_++), set, parameters_);
   made_ = Made::nothing;  // from now on the folder is worth going on with
   keep(std::move(set));
 }
@@ -357,7 +403,7 @@ void SampleStore::finish(const SampleSet& all, const json& summary) {
   made_ = Made::nothing;
   for (const char* end : {".json", "-trace.npy", "-draws.npy"})
     fs::remove(with_end(folder_ / kSamples, end), error);
-  save_whole(folder_ / kSamples, all, {{"parameters", parameters_}, {"summary", summary}});
+  save_whole(folder_ / kSamples, all, {{kParameters, parameters_}, {"summary", summary}});
   fs::remove(parts() / "run.json", error);
   fs::remove_all(parts(), error);
 }

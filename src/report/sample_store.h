@@ -64,10 +64,11 @@ class SampleStore {
   fs::path part(size_t number) const;
   void lock();
   bool holds_samples() const;
+  std::vector<fs::path> part_files() const;
   void read_existing();
   void read_parts();
   nlohmann::json parameters_in(const fs::path& path) const;
-  void check_parameters(const nlohmann::json& found) const;
+  void check_parameters(const nlohmann::json& found, const fs::path& where) const;
   void keep(SampleSet set);
 
   fs::path folder_;

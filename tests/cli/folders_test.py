@@ -92,6 +92,30 @@ class Folders(unittest.TestCase):
             self.assertEqual(content(self.at("shared"), name), content(self.at("apart"), name))
         self.assertEqual(sorted(os.listdir(self.at("shared"))), sorted(os.listdir(self.at("apart"))))
 
+    def test_two_at_once_in_a_folder_that_is_new_to_both(self):
+        ranges = {"0-9": list(range(10)), "100-109": list(range(100, 110))}
+        for trial in range(6):
+            out = f"new{trial}"
+            both = {seeds: self.start(*self.sample(out, seeds)) for seeds in ranges}
+            errors = {seeds: process.communicate(timeout=300)[1] for seeds, process in both.items()}
+            done = [seeds for seeds, process in both.items() if process.returncode == 0]
+            self.assertEqual(len(done), 1, errors)
+            with open(self.at(out, "samples.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["seeds"], ranges[done[0]])
+            refused = errors[next(seeds for seeds in ranges if seeds != done[0])]
+            self.assertRegex(refused, "another process (is drawing|has written) samples|holds samples already")
+            self.assertFalse({"parts", "lock"} & set(os.listdir(self.at(out))))
+
+    def test_parts_without_their_options_are_refused(self):
+        process = self.start(*self.sample("optionless", "0-19"))
+        self.wait_for("optionless/parts/000001*", process)
+        self.ended(process)
+        os.remove(self.at("optionless/parts/run.json"))
+        before = sorted(name for name in os.listdir(self.at("optionless/parts")) if ".tmp" not in name)
+        self.refused("run.json", *self.sample("optionless", "0-19", "--resume"))
+        self.refused("holds samples already", *self.sample("optionless", "0-19"))
+        self.assertEqual(sorted(os.listdir(self.at("optionless/parts"))), before)
+
     def test_a_part_is_one_file(self):
         process = self.start(*self.sample("parts", "0-19"))
         self.wait_for("parts/parts/000001*", process)
@@ -209,6 +233,19 @@ class Folders(unittest.TestCase):
         self.assertEqual(result.returncode, 1, result)
         self.assertRegex(result.stderr, "safetensors: writing failed: File too large; .*ulimit")
 
+    def test_a_run_that_cannot_begin_leaves_nothing(self):
+        command = [MDSM, "train", "--data", self.data, "--net", "res6", "--width", "4", "--batch", "4", "--steps", "2",
+                   "--preview-every", "0", "--threads", "1", "--out", self.at("deep", "unwritten")]
+        for there in (False, True):
+            if there:
+                os.makedirs(self.at("deep", "unwritten"))
+            result = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *command], capture_output=True, text=True,
+                                    env=ENVIRONMENT, timeout=120, check=False)
+            self.assertEqual(result.returncode, 1, result)
+            self.assertIn("options.json: writing failed", result.stderr)
+            self.assertEqual(os.path.exists(self.at("deep")), there)
+        self.assertEqual(os.listdir(self.at("deep", "unwritten")), [])
+
     def test_a_pipe_that_nobody_reads(self):
         """Training goes on without somebody who reads its lines; results that nobody gets are an error."""
         command = [MDSM, "train", "--data", self.data, "--net", "res6", "--width", "4", "--batch", "4", "--steps", "40",
@@ -267,6 +304,37 @@ class Folders(unittest.TestCase):
             self.assertIn(f"{i}.png", message)
         self.assertEqual(sorted(os.listdir(self.at("denoised"))),
                          ["1.png", "2.png", "4.png", "5.png", "denoise.json", "figure.png"])
+
+    def test_many_damaged_images_are_all_named(self):
+        for i in range(100, 140):
+            with open(self.picture("many", i), "wb") as file:
+                file.write(formats.png(8, 8) if i == 117 else b"no image")
+        for options in ((), ("--skip-damaged",)):
+            result = call("data", self.at("many"), *options)
+            self.assertEqual(result.returncode, 0 if options else 1, result.stderr)
+            for i in range(100, 140):
+                self.assertEqual(f"{i}.png" in result.stderr, i != 117, i)
+            self.assertIn("39 of 40", result.stderr.splitlines()[-1])
+
+    def test_a_picture_of_other_colours_keeps_no_others_back(self):
+        files = {"a": formats.png(8, 8), "b": formats.png(8, 8, 3), "c": formats.png(8, 8), "d": formats.png(8, 8)[:40]}
+        for name, content_of_it in files.items():
+            with open(self.picture("mixed", name), "wb") as file:
+                file.write(content_of_it)
+        for command, results, words in (("denoise", ["a.png", "c.png"], ()), ("inpaint", ["a-1.png", "c-1.png"], ("--box", "1,1,2,2", "-n", 1)),
+                                        ("restore", ["a-1.png", "c-1.png"], ("--task", "superres", "--degrade", "-n", 1))):
+            out = self.at("of-" + command)
+            message = self.refused("2 of 4 pictures cannot be used", command, self.at("mixed"), "--model", self.model, "--out", out, *words)
+            self.assertIn("b.png: 3 channels, but the model takes 1", message)
+            self.assertIn("d.png: damaged PNG", message)
+            self.assertEqual([one for one in sorted(os.listdir(out)) if one not in ("figure.png", command + ".json")], results)
+        for name in "acd":
+            os.remove(self.picture("mixed", name))
+        for _ in range(2):
+            result = call("denoise", self.at("mixed"), "--model", self.model, "--out", self.at("none"))
+            self.assertEqual((result.returncode, os.path.exists(self.at("none"))), (2, False), result.stderr)
+            self.assertIn("use --colour grey", result.stderr)
+            shutil.copy(self.picture("mixed", "b"), self.picture("mixed", "e"))
 
     def picture(self, folder, number):
         os.makedirs(self.at(folder), exist_ok=True)

@@ -1,5 +1,6 @@
 #include "core/json.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -24,11 +25,27 @@ TEST(ParseJson, RefusesDeepNesting) {
       parse_json("[\"" + repeated("[", 1000) + "\\\"[\"]").is_array());  // in a text they mean nothing
   EXPECT_TRUE(parse_json("").is_discarded());
   EXPECT_TRUE(parse_json("// why\n[1]", true).is_array());
+  const std::string deep = repeated("[", 1000) + repeated("]", 1000);
+  for (const char* comment : {"// \"\n", "/* \" */", "/*\"*//*\"*/"}) {
+    EXPECT_TRUE(parse_json(comment + deep, true).is_discarded()) << comment;
+    EXPECT_TRUE(parse_json(comment + std::string("[1, 2]"), true).is_array()) << comment;
+  }
+  EXPECT_TRUE(parse_json("[1] // " + deep, true).is_array());
+  EXPECT_TRUE(parse_json("/* " + deep, true).is_discarded());
+}
+
+// In a time that grows with their number, not its square: minutes then.
+TEST(ParseJson, StrictlyManyObjects) {
+  std::string text = "{";
+  for (int i = 0; i < 200000; ++i) text += fmt::format("{}\"{}\":{{}}", i ? "," : "", i);
+  EXPECT_EQ(parse_strict_json(text + "}", 9).size(), 200000u);
 }
 
 TEST(ParseJson, StrictlyWithoutEqualKeysAndLongLists) {
   EXPECT_EQ(parse_strict_json(R"({"a": [1, 2], "b": {"a": 1}})", 2)["a"].size(), 2u);
   EXPECT_THROW(parse_strict_json(R"({"a": 1, "a": 2})", 9), JsonError);
+  EXPECT_THROW(parse_strict_json(R"({"a": [{"b": 1, "b": 1}]})", 9), JsonError);
+  EXPECT_TRUE(parse_strict_json("{\"a\": 1", 9).is_discarded());
   EXPECT_THROW(parse_strict_json("[1, 2, 3]", 2), JsonError);
   EXPECT_THROW(parse_strict_json("[[], [], []]", 2), JsonError);
   EXPECT_THROW(parse_strict_json(repeated("[", 1000), 2), JsonError);

@@ -120,6 +120,77 @@ TEST(SampleStore, OneProcessAtATime) {
   store.finish(store.all(std::vector<uint64_t>{0}), {});
 }
 
+// Both found no folder; the one that is refused leaves alone what the other has drawn there.
+TEST(SampleStore, WhoIsRefusedTouchesNothing) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  SampleStore store(out, kParameters, false, false);
+  {
+    SampleStore other(out, kParameters, false, false);
+    store.begin();
+    store.add(samples({0}));
+    EXPECT_ERROR(other.begin(), "another process is drawing samples");
+  }
+  EXPECT_TRUE(fs::exists(out / "parts/000000.safetensors"));
+  store.add(samples({1}));
+  EXPECT_TRUE(fs::exists(out / "parts/000001.safetensors"));
+}
+
+TEST(SampleStore, DrawnPartsWithoutTheirParametersAreNotThrownAway) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  {
+    SampleStore store(out, kParameters, false, false);
+    store.begin();
+    store.add(samples({0}));
+  }
+  fs::remove(out / "parts/run.json");
+  EXPECT_ERROR(SampleStore(out, kParameters, false, false), "holds samples already");
+  EXPECT_ERROR(SampleStore(out, kParameters, true, false), "run.json");
+  EXPECT_TRUE(fs::exists(out / "parts/000000.safetensors"));
+}
+
+TEST(SampleStore, PartsOfAnotherCallAreRefused) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out", elsewhere = folder.path() / "elsewhere";
+  json other = kParameters;
+  other["eps"] = 0.03;
+  for (const auto& [where, parameters] : {std::pair{out, kParameters}, {elsewhere, other}}) {
+    SampleStore store(where, parameters, false, false);
+    store.begin();
+    store.add(samples({0}));
+  }
+  fs::copy_file(elsewhere / "parts/000000.safetensors", out / "parts/000001.safetensors");
+  EXPECT_ERROR(SampleStore(out, kParameters, true, false), "eps is 0.03 there, but 0.02 here");
+}
+
+TEST(SampleStore, AFinishedSetOfOtherArraysIsRefused) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out", elsewhere = folder.path() / "elsewhere";
+  for (const auto& [where, seeds] : {std::pair{out, std::vector<uint64_t>{0, 1}}, {elsewhere, {7, 8}}}) {
+    SampleStore store(where, kParameters, false, false);
+    store.begin();
+    store.add(samples(seeds));
+    store.finish(store.all(seeds), {});
+  }
+  { const SampleStore as_it_is(out, kParameters, true, false); }
+  for (const char* name : {"samples.npy", "samples-trace.npy", "samples-draws.npy"}) {
+    const std::string bytes = read_text(out / name);
+    write_file(out / name, read_text(elsewhere / name));
+    EXPECT_ERROR(SampleStore(out, kParameters, true, false), "not those it was written with");
+    std::string flipped = bytes;
+    flipped.back() ^= 1;
+    write_file(out / name, flipped);
+    EXPECT_ERROR(SampleStore(out, kParameters, true, false), "not those it was written with");
+    write_file(out / name, bytes);
+  }
+  const std::string list = read_text(out / "samples.json");
+  json values = json::parse(list);
+  values["seeds"] = {1, 0};
+  write_file(out / "samples.json", values.dump());
+  EXPECT_ERROR(SampleStore(out, kParameters, true, false), "not those it was written with");
+}
+
 TEST(SampleStore, SamplesWrittenMeanwhileAreNotReplaced) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";

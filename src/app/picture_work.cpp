@@ -25,12 +25,41 @@ PictureWork::PictureWork(std::string command, const PictureOptions& options, con
   }
   pictures_ = data::list_pictures(options.images, data.limit);
   data::check_different(pictures_);
-  if (const size_t all = pictures_.size(); all > 1) {  // one alone says itself what is wrong with it
-    pictures_ = data::readable(std::move(pictures_), damaged_);
-    if (count() == 0)
-      fail("use other files", "none of {} pictures can be read: {}", all, fmt::join(damaged_, "; "));
-  }
   fit_ = data;
+  if (pictures_.size() > 1) leave_out_unusable(model.parameters.spec());  // one alone says what is wrong
+}
+
+namespace {
+
+// Reading that also refuses a picture whose colours or size the steps do not lead to the network's. first: of
+// those refusals.
+std::function<image::Picture(size_t)> reading_fit(const data::Pictures& pictures, const Shape& network,
+                                                  const data::DataOptions& steps,
+                                                  std::optional<Error>& first) {
+  return [read = pictures.read, labels = pictures.labels, network, steps, &first](size_t i) {
+    image::Picture picture = read(i);
+    try {
+      data::Fitting(picture.shape, network, steps, labels[i], data::Sizes::any);
+    } catch (const Error& error) {
+      if (!first) first = error;
+      throw;
+    }
+    return picture;
+  };
+}
+
+}  // namespace
+
+void PictureWork::leave_out_unusable(const network::Spec& spec) {
+  data::DataOptions steps = fit_;
+  // To a network of one size, pictures of all sizes can be fitted.
+  if (!options_.use.takes_any_size(spec)) steps.resize = 0, steps.pad = 0;
+  const size_t all = pictures_.size();
+  pictures_.read = reading_fit(pictures_, spec.input(1), steps, unfit_);
+  pictures_ = data::readable(std::move(pictures_), left_out_);
+  if (count() > 0) return;
+  if (unfit_) throw *unfit_;
+  fail("use other files", "none of {} pictures can be read: {}", all, fmt::join(left_out_, "; "));
 }
 
 PictureEntry PictureWork::entry(int64_t picture, const data::Fitting& fitting) const {
@@ -87,10 +116,11 @@ void PictureWork::write_figure(std::span<const image::Image> cells, int64_t colu
 
 void PictureWork::write_report(const json& report) const {
   write_file(fs::path(options_.out) / (command_ + ".json"), json_text(report, 1) + "\n");
-  if (!damaged_.empty())
-    fail(fmt::format("the results of the others are in {}", options_.out),
-         "{} of {} pictures cannot be read: {}", damaged_.size(), pictures_.size() + damaged_.size(),
-         fmt::join(damaged_, "; "));
+  if (left_out_.empty()) return;
+  const std::string hint = fmt::format("the results of the others are in {}", options_.out);
+  fail(unfit_ ? fmt::format("{}; {}", hint, unfit_->hint()) : hint, "{} of {} pictures cannot be {}: {}",
+       left_out_.size(), pictures_.size() + left_out_.size(), unfit_ ? "used" : "read",
+       fmt::join(left_out_, "; "));
 }
 
 namespace {

@@ -6,10 +6,12 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/model_use.h"
+#include "core/error.h"
 #include "core/tensor.h"
 #include "data/fitting.h"
 #include "data/pictures.h"
@@ -43,9 +45,9 @@ constexpr size_t kMaxListed = 20;  // pictures printed one by one
 
 class PictureWork {
  public:
-  // Lists the pictures; each is read when it is asked for. Those of a folder that cannot be read are left
-  // out, which write_report() will say. command: name of the report file. seed: of data
-  // drawn at random.
+  // Lists the pictures; each is read when it is asked for. Those of a folder that cannot be read, or whose
+  // colours or size the model does not take, are left out, which write_report() will say. command: name of
+  // the report file. seed: of data drawn at random.
   PictureWork(std::string command, const PictureOptions& options, const network::Model& model, int64_t seed);
   ~PictureWork();  // work that failed before its first result leaves no empty folder behind
   PictureWork(const PictureWork&) = delete;
@@ -71,6 +73,7 @@ class PictureWork {
   void write_report(const nlohmann::json& report) const;  // COMMAND.json; throws when pictures were left out
 
  private:
+  void leave_out_unusable(const network::Spec& spec);
   fs::path result(int64_t picture, int64_t version) const;
 
   std::string command_;
@@ -78,7 +81,8 @@ class PictureWork {
   int64_t versions_ = 0;
   bool made_folder_ = false;
   data::Pictures pictures_;
-  std::vector<std::string> damaged_;  // what is wrong with those left out
+  std::vector<std::string> left_out_;  // what is wrong with those
+  std::optional<Error> unfit_;         // the first of them that the network does not take
   data::DataOptions fit_;
 };
 

@@ -133,8 +133,11 @@ json model_list() {
 
 json run_list() {
   json all = json::array();
-  for (const std::string& name : names_in(kRuns))
-    if (is_run(name)) all.push_back(run_facts(name));
+  for (const std::string& name : names_in(kRuns)) try {
+      if (is_run(name)) all.push_back(run_facts(name));
+    } catch (const Error& error) {  // one that is damaged, or gone meanwhile, hides no others
+      all.push_back({{"name", name}, {"error", error.message()}});
+    }
   return all;
 }
 

@@ -17,7 +17,7 @@ std::string detector_place(const std::string& name);      // of detectors/, with
 std::string new_detector_place(const std::string& name);  // makes the folder
 
 nlohmann::json model_list();
-nlohmann::json run_list();
+nlohmann::json run_list();  // facts of each; of a run that cannot be read its name and "error"
 nlohmann::json detector_list();
 nlohmann::json data_list();
 // Options, statistics, previews and checkpoints. Throws where there is no such run.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <vector>
 
 #include "core/error.h"
 #include "core/json.h"
@@ -16,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kJobFile = "job.txt";
+constexpr const char *kJobFile = "job.txt", *kVersionFile = "version.txt";
 
 bool plain(unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_'; }
 
@@ -28,6 +29,25 @@ int64_t number_of(const std::string& name) {
   const bool numbered = digits >= 5 && digits <= 9 && digits < name.size() && name[digits] == '-';
   return numbered ? std::stoll(name.substr(0, digits)) : -1;
 }
+
+// Folders that are there only for a run that could not begin: without a run in them they go again.
+class MadeFolders {
+ public:
+  void make(const fs::path& outdir) {
+    std::error_code error;
+    for (fs::path path = outdir; !path.empty() && !fs::exists(path, error); path = path.parent_path())
+      made_.push_back(path);
+    make_folder(outdir);
+  }
+  // Not those that are not empty.
+  void remove() const {
+    std::error_code error;
+    for (const fs::path& path : made_) fs::remove(path, error);
+  }
+
+ private:
+  std::vector<fs::path> made_;  // the innermost first
+};
 
 // One more than the largest number at the start of a name in the folder.
 int64_t next_number(const fs::path& outdir) {
@@ -41,7 +61,8 @@ int64_t next_number(const fs::path& outdir) {
 
 RunFolder RunFolder::create(const fs::path& outdir, const std::string& name, const json& options,
                             const std::string& version) {
-  make_folder(outdir);
+  MadeFolders made;
+  made.make(outdir);
   for (;;) {
     RunFolder folder(outdir / fmt::format("{:05}-{}", next_number(outdir), name));
     if (::mkdir(folder.path_.c_str(), 0777) != 0) {
@@ -49,12 +70,25 @@ RunFolder RunFolder::create(const fs::path& outdir, const std::string& name, con
       fail("choose a folder that can be written with --out", "{}: cannot create the folder: {}",
            folder.path_.string(), std::generic_category().message(errno));
     }
-    make_folder(folder.path_);  // which is there: but its name is to be on the disk, too
-    folder.lock();
-    folder.write_options(options);
-    write_file(folder.path_ / "version.txt", version);
-    return folder;
+    try {
+      make_folder(folder.path_);  // which is there: but its name is to be on the disk, too
+      folder.lock();
+      folder.write_options(options);
+      write_file(folder.path_ / kVersionFile, version);
+      return folder;
+    } catch (...) {
+      folder.remove();
+      made.remove();
+      throw;
+    }
   }
+}
+
+void RunFolder::remove() {
+  std::error_code error;
+  for (const fs::path& file : {options(), path_ / kVersionFile}) fs::remove(file, error);
+  lock_.release();
+  fs::remove(path_, error);  // refuses a folder that is not empty
 }
 
 RunFolder RunFolder::open(const fs::path& path) {

@@ -15,7 +15,8 @@ constexpr const char* kEarlierState = "state-earlier.safetensors";
 
 class RunFolder {
  public:
-  // Makes OUTDIR/NNNNN-name with options.json and version.txt. Safe against other processes doing the same.
+  // Makes OUTDIR/NNNNN-name with options.json and version.txt, or nothing at all where they cannot be
+  // written. Safe against other processes doing the same.
   static RunFolder create(const fs::path& outdir, const std::string& name, const nlohmann::json& options,
                           const std::string& version);
   // An existing run, for resume: takes the lock and clears what a killed process left.
@@ -47,6 +48,7 @@ class RunFolder {
 
  private:
   explicit RunFolder(fs::path path) : path_(std::move(path)) {}
+  void remove();  // one that has just been made
   void lock() { lock_ = FolderLock(path_, "training"); }
 
   fs::path path_;

@@ -246,6 +246,17 @@ class Life(unittest.TestCase):
             os.remove(stats)
             self.assertEqual(server.get("/api/runs/00000-x")["curve"], [])
 
+    def test_a_damaged_run_hides_no_others(self):
+        with Server() as server:
+            for name, text in (("00000-a", '{"steps": 9}'), ("00001-b", '{"steps"'), ("00002-c", '{"steps": 7}')):
+                os.makedirs(os.path.join(server.root, "runs", name))
+                with open(os.path.join(server.root, "runs", name, "options.json"), "w", encoding="utf-8") as file:
+                    file.write(text)
+            good, damaged, last = server.get("/api/runs")
+            self.assertEqual((good["steps"], last["steps"]), (9, 7))
+            self.assertEqual((sorted(damaged), damaged["name"]), (["error", "name"], "00001-b"))
+            self.assertIn("options.json: not a JSON table", damaged["error"])
+
     def test_limits_of_time_and_number(self):
         with Server("--job-seconds", "1", "--queue", "2") as server:
             first = server.job("sample", sampler="langevin", steps=100000, **FASHION)

@@ -192,6 +192,13 @@ def check_schema(value, schema, whole, where="$"):
         names, schema = schema["$ref"].lstrip("#/").split("/"), whole
         for name in names:
             schema = schema[name]
+    if "anyOf" in schema:
+        for one in schema["anyOf"][:-1]:
+            try:
+                return check_schema(value, one, whole, where)
+            except AssertionError:
+                pass
+        return check_schema(value, schema["anyOf"][-1], whole, where)
     kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
     if "type" in schema and not isinstance(value, kinds[schema["type"]]):
         raise AssertionError(f"{where}: {type(value).__name__}, not {schema['type']}")

@@ -1,18 +1,16 @@
-// The target that the environment variable FUZZ_TARGET names, for libFuzzer (scripts/fuzz). Checksums that
-// would stop nearly every changed input are put right after a change, so that what lies behind them is
-// reached. An input that takes more than two seconds is a crash.
+// The target that the environment variable FUZZ_TARGET names, for libFuzzer (scripts/fuzz). Checksums are put
+// right after a change (mend.h). An input that takes more than two seconds is a crash.
 #include <sys/time.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <string>
 
 #include "core/error.h"
+#include "mend.h"
 #include "targets.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
@@ -29,42 +27,6 @@ mdsm::fuzz::Target target() {
   if (found != mdsm::fuzz::targets().end()) return found->second;
   for (const auto& [name, function] : mdsm::fuzz::targets()) std::fprintf(stderr, "%s\n", name.c_str());
   std::exit(2);
-}
-
-uint32_t checksum(const uint8_t* data, size_t size) {
-  return static_cast<uint32_t>(crc32(0, data, static_cast<unsigned>(size)));
-}
-
-// Chunks of a PNG file: the checksum covers type and body.
-void mend_png(uint8_t* data, size_t size) {
-  if (size < 8 || std::memcmp(data, "\x89PNG", 4) != 0) return;
-  for (size_t at = 8; size - at >= 12;) {
-    const size_t length =
-        size_t{data[at]} << 24 | size_t{data[at + 1]} << 16 | size_t{data[at + 2]} << 8 | data[at + 3];
-    if (length > size - at - 12) return;
-    const uint32_t sum = checksum(data + at + 4, length + 4);
-    for (size_t i = 0; i < 4; ++i) data[at + 8 + length + i] = static_cast<uint8_t>(sum >> (24 - 8 * i));
-    at += 12 + length;
-  }
-}
-
-// Entries of a zip file that are stored as they are: the directory's checksum is that of the bytes it points
-// to.
-void mend_zip(uint8_t* data, size_t size) {
-  for (size_t at = 0; at + 46 <= size; ++at) {
-    uint32_t stored = 0, local = 0;
-    uint16_t name = 0, extra = 0;
-    if (std::memcmp(data + at, "PK\1\2", 4) != 0) continue;
-    std::memcpy(&stored, data + at + 20, 4);
-    std::memcpy(&local, data + at + 42, 4);
-    if (size_t{local} + 30 > size) continue;
-    std::memcpy(&name, data + local + 26, 2);
-    std::memcpy(&extra, data + local + 28, 2);
-    const size_t begin = size_t{local} + 30 + name + extra;
-    if (begin > size || stored > size - begin) continue;
-    const uint32_t sum = checksum(data + begin, stored);
-    std::memcpy(data + at + 16, &sum, 4);
-  }
 }
 
 // Seconds of this process: those of the clock depend on what else the machine does.
@@ -118,7 +80,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   size = LLVMFuzzerMutate(data, size, max_size);
   if (seed % 8 == 0) return size;  // wrong ones, too
-  mend_png(data, size);
-  mend_zip(data, size);
+  mdsm::fuzz::mend({data, size});
   return size;
 }

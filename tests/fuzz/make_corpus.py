@@ -2,7 +2,8 @@
 
     python3 tests/fuzz/make_corpus.py build/release/bin/mdsm
 
-Files whose names begin with "crash" or "slow" are past problems and are not made here."""
+Files whose names begin with "crash" or "slow" are past problems; of those only the long ones, which are packed (.zz), are
+made here. "good" ones must be read without an error."""
 import glob
 import io
 import json
@@ -31,6 +32,10 @@ def put(target, name, content):
     os.makedirs(os.path.join(HERE, "corpus", target), exist_ok=True)
     with open(os.path.join(HERE, "corpus", target, name), "wb") as file:
         file.write(content if isinstance(content, bytes) else content.encode())
+
+
+def put_packed(target, name, content):
+    put(target, name + ".zz", zlib.compress(content if isinstance(content, bytes) else content.encode(), 9))
 
 
 def content(path):
@@ -116,6 +121,48 @@ def texts():
         "results": [{"label": "l", "value": "s/a.json#/x", "digits": 2}], "figures": [{"file": "f", "caption": "g"}]}))
 
 
+def checked(head, data=b""):
+    """A safetensors file with the checksum of src/io/checked_safetensors.cpp."""
+    value = 0xcbf29ce484222325
+
+    def mix(word):
+        nonlocal value
+        value = ((value ^ word) * 0x9e3779b97f4a7c15) % 2**64
+        value ^= value >> 32
+
+    def add(piece):
+        mix(len(piece))
+        for at in range(0, len(piece), 8):
+            mix(int.from_bytes(piece[at:at + 8], "little"))
+
+    metadata = {key: text for key, text in head["__metadata__"].items() if key != "checksum"}
+    for key, text in sorted(metadata.items()):
+        add(key.encode())
+        add(text.encode())
+    tensors = {name: entry for name, entry in head.items() if name != "__metadata__"}
+    for name, entry in sorted(tensors.items(), key=lambda item: item[1]["data_offsets"]):
+        begin, end = entry["data_offsets"]
+        add(name.encode())
+        add(struct.pack(f"<{len(entry['shape'])}q", *entry["shape"]))
+        add(data[begin:end])
+    return formats.safetensors({"__metadata__": {**metadata, "checksum": f"{value:016x}"}, **tensors}, data)
+
+
+def nested():
+    """Past crashes of a parser that went as deep as its input."""
+    deep = "[" * 150000 + "]" * 150000
+    put_packed("safetensors", "crash-nested-header", formats.safetensors(b'{"__metadata__": {"a": ' + deep.encode() + b"}}", b""))
+    put_packed("options_toml", "crash-dotted-key", "a." * 40000 + "a = 1")
+    put_packed("options_toml", "crash-dotted-section", "[" + "a." * 40000 + "a]")
+    put_packed("options_json", "crash-nested", '{"a":' * 100000)
+    put_packed("run_statistics", "crash-nested-line", '{"step": 1}\n' + "[" * 300000 + "\n" + '{"step":' * 100000 + "\n")
+    put_packed("run_options", "crash-nested", '{"data":' + deep + "}")
+    for target in ("samples", "samples_old_part", "samples_run", "samples_source"):
+        put_packed(target, "crash-nested", "[" * 300000)
+    put_packed("recipe", "crash-nested", '{"title":' * 100000)
+    put_packed("peer_options", "crash-nested", struct.pack("<Q", 60000) + b"[" * 60000)
+
+
 def models(folder):
     def mdsm(*words):
         subprocess.run([MDSM, *map(str, words)], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -126,17 +173,33 @@ def models(folder):
          0, "--threads", 1, "--out", "runs")
     run = glob.glob(folder + "/runs/*")[0]
     model = run + "/ema.safetensors"
-    # Headers without the values: small enough to be kept, and all that the readers look at before they compare sizes.
+    # Headers without the values, which the target makes up for: small enough to be kept and changed.
     head, _ = formats.split_safetensors(content(model))
-    put("model", "head", formats.safetensors(head, b""))
+    put("model", "good", formats.safetensors(head, b""))
+    for key in ("trained", "spec"):
+        nested_head = {**head, "__metadata__": {**head["__metadata__"], key: "[" * 150000 + "]" * 150000}}
+        put_packed("model", "crash-nested-" + key, formats.safetensors(nested_head, b""))
     head["__metadata__"]["spec"] = json.dumps({**json.loads(head["__metadata__"]["spec"]), "width": 1e300, "size": -1e300})
     put("model", "huge-numbers", formats.safetensors(head, b""))
-    put("safetensors", "head", formats.safetensors(head, b""))
-    put("safetensors", "small", formats.safetensors({"__metadata__": {"a": "b"}, "x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
-                                                     "y": {"dtype": "F16", "shape": [1, 2], "data_offsets": [8, 12]}}, bytes(12)))
+    put("safetensors", "head", formats.safetensors(head, b""))  # cut short
+    put("safetensors", "good", formats.safetensors({"__metadata__": {"a": "b"}, "x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+                                                    "y": {"dtype": "F16", "shape": [1, 2], "data_offsets": [8, 12]}}, bytes(12)))
     state, _ = formats.split_safetensors(content(run + "/state.safetensors"))
-    put("run_state", "head", formats.safetensors({"__metadata__": {k: v for k, v in state["__metadata__"].items() if k != "checksum"}}, b""))
-    put("run_options", "options.json", content(run + "/options.json"))
+    # Without the vectors of the network, which the target adds.
+    head = {"__metadata__": state["__metadata__"]}
+    put("run_state", "good", checked(head))
+    chains = {"dtype": "F32", "shape": [2, 1, 8, 8], "data_offsets": [0, 512]}
+    put("run_state", "good-chains", checked({**head, "chains": chains}, formats.floats([0.5] * 128)))
+    values = json.loads(head["__metadata__"]["mdsm_state"])
+    values["objective"] = {"averaged_steps": 3}
+    head = {"__metadata__": {**head["__metadata__"], "mdsm_state": json.dumps(values)}}
+    averages = {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}
+    put("run_state", "good-averages", checked({**head, "level_averages": averages}, formats.floats([1, 2, 3, 4])))
+    put("run_state", "negative-averages", checked({**head, "level_averages": averages}, formats.floats([1, 2, 3, -4])))
+    values["objective"] = {"averaged_steps": 1e300}
+    head["__metadata__"]["mdsm_state"] = json.dumps(values)
+    put("run_state", "huge-numbers", checked({**head, "level_averages": averages}, formats.floats([1, 2, 3, 4])))
+    put("run_options", "good.json", content(run + "/options.json"))
     put("run_statistics", "stats.jsonl", content(run + "/stats.jsonl"))
     spec = {"architecture": "3 x (convolution 3x3, ReLU, maximum 2x2), dense, ReLU, dense, softmax", "input": [1, 8, 8], "width": 2, "features": 6, "classes": 2, "mean": 0.5, "deviation": 0.2}
     put("classifier", "head", formats.safetensors({"__metadata__": {"format": "mdsm-classifier", "spec": json.dumps(spec), "info": "{}",
@@ -152,7 +215,7 @@ def models(folder):
     put("samples_run", "run.json", json.dumps({"parameters": {"sampler": "fast"}, "holds_all": True}))
     lists = {key: value for key, value in drawn.items() if key not in ("parameters", "summary")}
     lists.update(shape=[1, 1, 2], draws=0, trace_steps=[], trace_temperature=[])
-    put("samples_part", "part", formats.safetensors({"__metadata__": {"samples": json.dumps(lists)}, "x": {
+    put("samples_part", "good", checked({"__metadata__": {"samples": json.dumps(lists), "parameters": '{"sampler":"fast"}'}, "x": {
         "dtype": "F32", "shape": [2, 1, 1, 2], "data_offsets": [0, 16]}}, bytes(16)))
     parts = {name: values for part, d in (("norms", 2), ("spectrum", 6), ("local", 2), ("detail", 2)) for name, values in (
         (part + ".mean", [0] * d), (part + ".scale", [1] * d), (part + ".weight", [1]), (part + ".centre", [0] * d),
@@ -164,7 +227,7 @@ def models(folder):
     for name, values in parts.items():
         head[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [len(data), len(data) + 4 * len(values)]}
         data += formats.floats(values)
-    put("detector", "small", formats.safetensors(head, data))
+    put("detector", "good", checked(head, data))
     put("state_dict", "small.pt", formats.state_dict({"layer.weight": ((2, 2), [1, 2, 3, 4])}))
 
 
@@ -174,6 +237,8 @@ def peers():
         return b"".join(struct.pack("<Q", len(text)) + text for text in texts)
 
     put("peers", "texts", sent(b'{"a": 1}', struct.pack("<2d", 1, 2)) + formats.floats([0]) + sent(b"told", b"own"))
+    put("peer_options", "other", sent(b'{"version": "b", "option --width": 16}', bytes(1), b"rank 1 has another"))
+    put("peer_options", "list", sent(b'[{"version": "b"}]', bytes(1)))
     put("peers", "short", sent(b"one", bytes(12)))
     put("peers", "long", struct.pack("<Q", 1 << 63) + bytes(64))
     lists = {"direction": "reverse", "seeds": [1, 2], "done": 2, "log_weight": [-1.5, 2], "accepted": [1, 2], "start_energy": [3, 4]}
@@ -184,7 +249,7 @@ def peers():
     chains = {"log_weight": [1], "start_energy": [2], "accepted": [3], "difference": [1, 2, 3], "acceptance": [0, 0, 1]}
     state = {"eps": [0.1, 0.2, 0.3], "forward": chains, "reverse": chains, "batch": lists}
     head = {"__metadata__": {"parameters": json.dumps({"version": "a"}), "state": json.dumps(state)}, **images}
-    put("chains_state", "at-work", formats.safetensors(head, bytes(32)))
+    put("chains_state", "good", checked(head, bytes(32)))
     drawn = {"seeds": [3], "shape": [1, 1, 2], "energy": [1], "sigma": [0.1], "evaluations": [5], "draws": 0, "trace_steps": [],
              "trace_temperature": []}
     put("peer_samples", "one", formats.safetensors({"__metadata__": {"samples": json.dumps(drawn)}, "x": {
@@ -215,7 +280,7 @@ def requests():
 
 
 def main():
-    for target in ("arrays", "images", "texts", "peers", "requests"):
+    for target in ("arrays", "images", "texts", "nested", "peers", "requests"):
         globals()[target]()
     folder = tempfile.mkdtemp(prefix="mdsm_corpus_")
     try:

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "app/train.h"
+#include "app/world.h"
 #include "classify/classifier.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -9,6 +11,7 @@
 #include "core/seeds.h"
 #include "data/cifar_pickle.h"
 #include "data/dataset.h"
+#include "engine/registry/registry.h"
 #include "eval/ais_state.h"
 #include "eval/betas.h"
 #include "eval/detector.h"
@@ -20,6 +23,7 @@
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "io/zip.h"
+#include "mend.h"
 #include "network/model_file.h"
 #include "network/state_dict.h"
 #include "peers.h"
@@ -29,7 +33,7 @@
 #include "restore/kernel_file.h"
 #include "serve/job.h"
 #include "train/checkpoint.h"
-#include "train/run_folder.h"
+#include "train/objectives.h"
 #include "train/stats_follower.h"
 
 namespace mdsm::fuzz {
@@ -93,9 +97,63 @@ const network::Spec& small_spec() {
     made.channels = 1;
     made.size = 8;
     made.sigma0 = 0.1;
+    made.bowl = 1;
     return made;
   }();
   return spec;
+}
+
+// The state's own tensors and those of the network, which are too long to be part of an input.
+std::string with_network(const io::SafetensorsFile& file) {
+  std::vector<std::vector<float>> values;
+  std::vector<io::NamedTensor> tensors;
+  const auto add = [&](std::string name, std::vector<int64_t> shape, std::vector<float> list) {
+    values.push_back(std::move(list));
+    tensors.push_back({std::move(name), std::move(shape), values.back()});
+  };
+  for (const auto& entry : file.entries()) add(entry.name, entry.shape, file.read(entry));
+  for (const char* part : {"weights", "ema", "adam_m", "adam_v"})
+    for (const network::ParameterInfo& info : network::parameter_layout(small_spec()))
+      if (const std::string name = fmt::format("{}.{}", part, info.name); !file.find(name))
+        add(name, info.shape, std::vector<float>(static_cast<size_t>(info.count)));
+  auto metadata = file.metadata();
+  metadata.erase("checksum");
+  return io::safetensors_bytes(tensors, metadata);
+}
+
+// By every objective, with the options that make it keep most; one of them should take it.
+void load_state(Bytes bytes) {
+  static const auto engine = engine::make_engine({}, network::Parameters(small_spec()));
+  const fs::path path = as_file(bytes, "state.safetensors");
+  const train::StateFile file(path, small_spec());
+  const train::StateFile whole(path, with_network(io::SafetensorsFile(path)), small_spec());
+  static const nlohmann::json most = {{"weighting", "learned"}, {"ml-buffer", 2}};
+  bool taken = false;
+  std::optional<Error> refused;
+  for (const train::ObjectiveRow& row : train::objectives()) {
+    const auto objective = row.make();
+    OptionSet options("train", "");
+    objective->declare(options);
+    for (const auto& [name, value] : most.items())
+      if (options.to_json().contains(name)) options.from_json({{name, value}}, "fuzz");
+    try {
+      whole.load(*engine, *objective);
+      taken = true;
+    } catch (const Error& error) {
+      refused = error;
+    }
+  }
+  if (!taken) throw refused.value();
+}
+
+// As a run that goes on takes them.
+void resume_options(Bytes bytes) {
+  as_file(bytes, "run/options.json");
+  app::TrainingSetup setup;
+  OptionSet options("train", "");
+  setup.declare(options);
+  setup.job.resume = folder() / "run";
+  setup.resolve(options);
 }
 
 // What every sample folder of these targets was made with.
@@ -151,7 +209,7 @@ const std::map<std::string, Target>& targets() {
          const io::SafetensorsFile file(as_file(bytes, "input.safetensors"));
          for (const auto& entry : file.entries()) file.read(entry);
        }},
-      {"model", [](Bytes bytes) { network::load_model(as_file(bytes, "model.safetensors")); }},
+      {"model", [](Bytes bytes) { network::load_model(as_file(with_values(bytes), "model.safetensors")); }},
       {"classifier",
        [](Bytes bytes) { classify::load_classifier(as_file(bytes, "classifier.safetensors")); }},
       {"state_dict",
@@ -167,11 +225,7 @@ const std::map<std::string, Target>& targets() {
        [](Bytes bytes) { restore::read_kernel(as_file(bytes, "kernel.npy").string(), "--kernel"); }},
       {"kernel_image",
        [](Bytes bytes) { restore::read_kernel(as_file(bytes, "kernel.png").string(), "--kernel"); }},
-      {"run_options",
-       [](Bytes bytes) {
-         as_file(bytes, "run/options.json");
-         train::RunFolder::recorded_options(folder() / "run");
-       }},
+      {"run_options", [](Bytes bytes) { resume_options(bytes); }},
       {"run_statistics",
        [](Bytes bytes) {
          const fs::path path = as_file(bytes.first(bytes.size() / 2), "stats.jsonl");
@@ -182,13 +236,17 @@ const std::map<std::string, Target>& targets() {
          if (follower.lines() != train::read_stats(path).size()) std::abort();
          train::cut_stats(path, 10);
        }},
-      {"run_state",
-       [](Bytes bytes) { const train::StateFile file(as_file(bytes, "state.safetensors"), small_spec()); }},
+      {"run_state", [](Bytes bytes) { load_state(bytes); }},
       {"samples", [](Bytes bytes) { resume_samples(bytes, "samples/samples.json"); }},
       {"samples_part", [](Bytes bytes) { resume_samples(bytes, "samples/parts/000000.safetensors"); }},
       {"samples_old_part", [](Bytes bytes) { resume_samples(bytes, "samples/parts/000000.json"); }},
       {"samples_run", [](Bytes bytes) { resume_samples(bytes, "samples/parts/run.json"); }},
       {"peers", [](Bytes bytes) { hear_peers(bytes); }},
+      {"peer_options",
+       [](Bytes bytes) {
+         FedCommunicator other(1, bytes);
+         app::check_same(other, {{"version", "a"}, {"option --width", 16}});
+       }},
       {"peer_samples", [](Bytes bytes) { report::sample_set(as_text(bytes)); }},
       {"peer_chains", [](Bytes bytes) { eval::ais_batch(as_text(bytes), "rank 1", kChainImage); }},
       {"chains_state",

@@ -67,10 +67,11 @@ export async function runs(page) {
 
   async function refresh() {
     listed = Date.now();
-    known = await api.get("/api/runs");
-    const rows = known.map(run => make("tr", {}, make("td", {}, make("button", {type: "button", class: "quiet", onclick: () => show(run.name)}, run.name)),
+    const all = await api.get("/api/runs");
+    known = all.filter(run => !run.error);
+    const rows = all.map(run => run.error ? make("tr", {}, make("td", {}, run.name), make("td", {colspan: "3", class: "error"}, run.error)) : make("tr", {}, make("td", {}, make("button", {type: "button", class: "quiet", onclick: () => show(run.name)}, run.name)),
       make("td", {}, `${run.step} of ${run.steps}`), make("td", {}, run.loss === null ? "" : run.loss.toFixed(1)), make("td", {}, run.locked ? "training" : run.step < run.steps ? "stopped" : "finished")));
-    list.replaceChildren(known.length ? make("div", {class: "scroll"}, make("table", {}, make("thead", {}, make("tr", {}, ...["run", "step", "loss", "state"].map(text => make("th", {scope: "col"}, text)))), make("tbody", {}, ...rows))) :
+    list.replaceChildren(all.length ? make("div", {class: "scroll"}, make("table", {}, make("thead", {}, make("tr", {}, ...["run", "step", "loss", "state"].map(text => make("th", {scope: "col"}, text)))), make("tbody", {}, ...rows))) :
       make("p", {}, "No runs yet. Start one, or start the server with --root in a folder that has runs/."));
   }
 

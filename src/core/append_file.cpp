@@ -30,6 +30,10 @@ void AppendFile::append(std::string_view record) {
        "{}: writing failed: {}", path_.string(), std::generic_category().message(error));
 }
 
-void AppendFile::flush() { ::fdatasync(descriptor_); }
+void AppendFile::flush() {
+  if (::fdatasync(descriptor_) == 0 || errno == EINVAL || errno == ENOTSUP) return;  // a device has no disk
+  fail("check the disk, then resume the run", "{}: could not be flushed to the disk: {}", path_.string(),
+       std::generic_category().message(errno));
+}
 
 }  // namespace mdsm

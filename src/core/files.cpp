@@ -15,11 +15,16 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
+// Names in it are on the disk afterwards. A folder that may not be read, and file systems that flush no
+// folders, are left to themselves.
 void flush_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
-  ::fsync(descriptor);
+  const int error = ::fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);
+  if (error != 0 && error != EINVAL && error != ENOTSUP)
+    fail("check the disk", "{}: could not be flushed to the disk: {}", folder.empty() ? "." : folder.string(),
+         reason(error));
 }
 
 template <class Container>

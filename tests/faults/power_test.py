@@ -14,6 +14,38 @@ LOSSES = int(sys.argv[3]) if len(sys.argv) > 3 else 8
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 
 
+def lasting(path):
+    """What a command goes on from: not the files that are made anew from it, nor the spare copy of a state."""
+    return path.endswith(".safetensors") and not path.endswith("state-earlier.safetensors")
+
+
+class Promises:
+    """What must be there whenever the power fails. A command that begins the next state or part has told its user that the one
+    before is saved; this looks at nothing but what it creates, renames and removes, so that a sync left out is seen."""
+
+    def __init__(self):
+        self.fresh, self.kept = {}, {}  # path -> file, whole but not yet told of; path -> files, any of which will do
+
+    def take(self, call, path, other, disk):
+        if call == "create" and lasting(path.split(".tmp")[0]):
+            self.kept.update((name, [file]) for name, file in self.fresh.items())
+            self.fresh.clear()
+        elif call in ("rename", "link") and lasting(other):
+            if call == "rename":
+                self.fresh.pop(path, None)
+                self.kept.pop(path, None)
+            self.fresh[other] = disk.live[other]
+            if other in self.kept:
+                self.kept[other].append(disk.live[other])
+        elif call == "unlink":
+            self.fresh.pop(path, None)
+            self.kept.pop(path, None)
+
+    def broken(self, files, disk):
+        return [path for path, any_of in self.kept.items()
+                if files.get(path) not in [disk.synced[file] for file in any_of if file in disk.synced]]
+
+
 class Disk:
     """What of a folder is on the disk for certain, and what is only on its way."""
 
@@ -76,20 +108,19 @@ def check(job, root):
     job.clear()
     done = with_faults(job, job.first(), log, store=store)
     assert done.returncode == 0, done.stderr
-    wanted, events, draw, failures = job.result(), calls_in(log), random.Random(SEED), 0
+    wanted, events, draw, failures, promised = job.result(), calls_in(log), random.Random(SEED), 0, 0
     os.remove(log)
     for loss in range(LOSSES):
-        last, disk, saved = draw.randrange(1, len(events) + 1), Disk(), None
+        last, disk, promises = draw.randrange(1, len(events) + 1), Disk(), Promises()
         for number, (name, path, other) in enumerate(events[:last], 1):
             disk.take(number, name, path, other, store)
-            # A state is saved when the sync of its folder has come back.
-            if name == "fsync" and path in (os.path.dirname(p) for p in disk.names):
-                saved = next((p for p in disk.names if os.path.basename(p) == "state.safetensors"), saved)
+            promises.take(name, path, other, disk)
         files = disk.after_the_loss(draw)
         rebuild(job, files)
-        if saved and saved not in files and job.name == "train":
+        promised += len(promises.kept)
+        if gone := promises.broken(files, disk):
             failures += 1
-            print(f"{job.name}: loss {loss} after call {last}: the saved state is gone", file=sys.stderr)
+            print(f"{job.name}: loss {loss} after call {last}: saved and gone: {gone}", file=sys.stderr)
             continue
         again = call(job.again())
         if again.returncode != 0 or job.result() != wanted:
@@ -97,7 +128,7 @@ def check(job, root):
             print(f"{job.name}: loss {loss} after call {last} {events[last - 1]}: {again.returncode} {again.stderr[-300:]}\n"
                   f"{sorted((os.path.relpath(p, job.folder), len(c)) for p, c in files.items())}", file=sys.stderr)
     shutil.rmtree(store)
-    print(f"{job.name}: {LOSSES} losses of power, {failures} failures")
+    print(f"{job.name}: {LOSSES} losses of power, {promised} files had to be there, {failures} failures")
     return failures
 
 

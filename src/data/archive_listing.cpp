@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/memory.h"
 #include "data/image_set.h"
-#include "io/archive.h"
+#include "image/image.h"
 
 namespace mdsm::data {
 
@@ -16,6 +17,11 @@ bool is_hidden(const fs::path& file) {
 
 bool is_labels_file(const fs::path& file) { return file == "dataset.json"; }
 
+uint64_t largest_image(const io::ArchiveMembers& members) {
+  constexpr uint64_t kAnyImage = uint64_t{64} << 20, kMaxImage = uint64_t{256} << 20, kRatio = 10;
+  return std::clamp(members.archive_bytes() * kRatio, kAnyImage, kMaxImage);
+}
+
 std::string key_of(const fs::path& file) {
   const std::string name = file.filename().string();
   return (file.parent_path() / name.substr(0, name.find('.'))).string();
@@ -23,24 +29,36 @@ std::string key_of(const fs::path& file) {
 
 namespace {
 
-ArchiveListing list(const fs::path& path) {
+// Large files of other kinds would take time for each look at the archive.
+void check_large_image(io::ArchiveMembers& members, const fs::path& path) {
+  constexpr uint64_t kLarge = uint64_t{16} << 20;
+  if (members.size() <= kLarge) return;
+  if (members.size() > largest_image(members))
+    fail("check that it is the right file", "{}: {} of {}", path.string(), members.path(),
+         bytes_text(static_cast<double>(members.size())));
+  std::vector<std::byte> start(image::kImageStart);
+  members.read(start);
+  if (!image::begins_as_image(start))
+    fail("use another copy of it, or leave it out with --skip-damaged",
+         "{}: {}: neither PNG nor JPEG, TIFF or WebP", path.string(), members.path());
+}
+
+ArchiveListing list(const fs::path& path, bool skip_damaged) {
   ArchiveListing found;
-  io::ArchiveEntries entries;
-  entries.format = io::archive_format(path);
-  entries.name = [&](const std::string& entry) -> std::string {
-    const fs::path file = cleaned(entry);
-    if (is_hidden(file)) return "";
-    if (is_image_name(file))
+  for (io::ArchiveMembers members(path); members.next();) {
+    const fs::path file = cleaned(members.path());
+    if (is_hidden(file)) continue;
+    if (is_image_name(file)) {
+      if (!skip_damaged) check_large_image(members, path);
       found.images.push_back(file);
-    else if (file.extension() == ".cls")
+    } else if (file.extension() == ".cls") {
       found.classes.insert(key_of(file));
-    else if (is_labels_file(file))
+    } else if (is_labels_file(file)) {
       found.has_labels = true;
-    else
+    } else {
       found.others.push_back(file.string());
-    return "";
-  };
-  io::for_each_entry(path, entries, {});
+    }
+  }
   return found;
 }
 
@@ -65,7 +83,7 @@ std::vector<ArchiveListing> list_archives(const std::vector<fs::path>& archives,
                                           bool& parts) {
   std::vector<ArchiveListing> listings;
   for (const fs::path& path : archives) {
-    listings.push_back(list(path));
+    listings.push_back(list(path, request.options.skip_damaged));
     if (listings.back().images.empty())
       fail(fmt::format("give an archive with {} files", image_endings()), "{}: no images in this archive{}",
            path.string(),

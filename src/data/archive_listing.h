@@ -1,4 +1,4 @@
-// What is in an archive of images, by names alone. Internal to src/data.
+// What is in an archive of images, by names. Internal to src/data.
 #pragma once
 
 #include <set>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/source.h"
+#include "io/archive.h"
 
 namespace mdsm::data {
 
@@ -21,6 +22,9 @@ struct ArchiveListing {
 std::vector<ArchiveListing> list_archives(const std::vector<fs::path>& archives, const SourceRequest& request,
                                           bool& parts);
 
+// Bytes of one image in an archive. Images hardly get smaller in it, so one of more than 64 MB needs a large
+// archive.
+uint64_t largest_image(const io::ArchiveMembers& members);
 // Without the "./" that tar writes, and never absolute.
 fs::path cleaned(const std::string& entry);
 bool is_hidden(const fs::path& file);

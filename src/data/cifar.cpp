@@ -12,7 +12,9 @@ namespace mdsm::data {
 namespace {
 
 constexpr int64_t kPixels = 3 * 32 * 32;
-constexpr size_t kMaxBatch = size_t{200} << 20;  // bytes of one file in an archive
+// Bytes of one file in an archive: an image with its labels, and in a pickle its name; and what is around
+// them.
+constexpr size_t kMaxPerImage = 3200, kMaxAround = 1 << 16;
 
 using Bytes = std::vector<uint8_t>;
 
@@ -23,6 +25,7 @@ struct Layout {
   std::vector<std::string> folders, archives;  // as they are distributed
   size_t label_bytes;                          // of a record; the last one is the class
   int64_t classes;
+  size_t largest;                        // images in a file
   const char* label_key;                 // in a pickle
   std::string meta, names_key;           // file that holds the names of the classes
   std::vector<std::string> class_names;  // where no such file has to be read
@@ -31,6 +34,7 @@ struct Layout {
     return request.test() ? test : train;
   }
   int64_t record() const { return static_cast<int64_t>(label_bytes) + kPixels; }
+  size_t largest_file() const { return largest * kMaxPerImage + kMaxAround; }
 };
 
 const Layout& cifar10() {
@@ -42,6 +46,7 @@ const Layout& cifar10() {
       {"cifar-10-binary.tar.gz", "cifar-10-python.tar.gz"},
       1,
       10,
+      10'000,
       "labels",
       "",
       "",
@@ -57,6 +62,7 @@ const Layout& cifar100() {
                                 {"cifar-100-binary.tar.gz", "cifar-100-python.tar.gz"},
                                 2,
                                 100,
+                                50'000,
                                 "fine_labels",
                                 "meta",
                                 "fine_label_names",
@@ -71,6 +77,13 @@ bool is_file(const fs::path& path) {
 
 bool is_binary(const fs::path& file) { return file.extension() == ".bin"; }
 
+RawImages empty_set() {
+  RawImages raw;
+  raw.shape = {0, 3, 32, 32};
+  raw.values = Bytes();
+  return raw;
+}
+
 void append_records(RawImages& raw, std::span<const std::byte> bytes, const Layout& layout,
                     const std::string& name) {
   const std::span file(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -78,6 +91,7 @@ void append_records(RawImages& raw, std::span<const std::byte> bytes, const Layo
     fail("use another copy of the file", "{}: {} bytes are no whole number of {} records ({} bytes)", name,
          file.size(), layout.name, layout.record());
   auto& values = std::get<Bytes>(raw.values);
+  values.reserve(values.size() + file.size());
   for (size_t at = 0; at < file.size(); at += static_cast<size_t>(layout.record())) {
     const uint8_t label = file[at + layout.label_bytes - 1];
     if (label >= layout.classes)
@@ -104,6 +118,16 @@ void append(RawImages& raw, std::span<const std::byte> bytes, const Layout& layo
   else
     append_pickle(raw, bytes, layout, name);
   raw.shape.n = static_cast<int64_t>(raw.labels.size());
+}
+
+void join(RawImages& raw, RawImages more) {
+  auto &values = std::get<Bytes>(raw.values), &added = std::get<Bytes>(more.values);
+  if (values.empty())
+    values = std::move(added);
+  else
+    values.insert(values.end(), added.begin(), added.end());
+  raw.labels.insert(raw.labels.end(), more.labels.begin(), more.labels.end());
+  raw.shape.n += more.shape.n;
 }
 
 void cut(RawImages& raw, int64_t count) {
@@ -136,11 +160,25 @@ bool is_set_folder(const fs::path& folder, const Layout& layout) {
   return holds(folder, layout) || resolve(folder, layout) != folder;
 }
 
+// A few names, as far as the files before them could be of the set.
+std::vector<fs::path> first_files(const fs::path& path, const Layout& layout) {
+  constexpr size_t kFirst = 3;
+  std::vector<fs::path> files;
+  try {
+    for (io::ArchiveMembers members(path); files.size() < kFirst && members.next();) {
+      files.emplace_back(members.path());
+      if (members.size() > layout.largest_file()) break;
+    }
+  } catch (const Error&) {
+    files.clear();  // whoever reads it says what is wrong
+  }
+  return files;
+}
+
 // "cifar-10-python.tar.gz" by another name, too: the first files in it tell.
 bool is_set_archive(const fs::path& path, const Layout& layout) {
   if (!ends_with(path, {".tar", ".tar.gz", ".tgz"})) return false;
-  for (const std::string& entry : io::first_entries(path, 3)) {
-    const fs::path file(entry);
+  for (const fs::path& file : first_files(path, layout)) {
     const std::string stem = is_binary(file) ? file.stem().string() : file.filename().string();
     const bool named = std::ranges::find(layout.train, stem) != layout.train.end() ||
                        std::ranges::find(layout.test, stem) != layout.test.end();
@@ -179,31 +217,30 @@ void read_batches(RawImages& raw, const fs::path& folder, const SourceRequest& r
 // The wanted files by name, whatever folder of the archive they are in.
 void read_set_archive(RawImages& raw, const fs::path& path, const SourceRequest& request,
                       const Layout& layout) {
-  io::ArchiveEntries entries;
-  entries.largest = kMaxBatch;
-  entries.name = [&](const std::string& entry) {
-    const fs::path file(entry);
-    const std::string stem = is_binary(file) ? file.stem().string() : file.filename().string();
-    const bool wanted = std::ranges::find(layout.files(request), stem) != layout.files(request).end() ||
-                        (!layout.meta.empty() && stem == layout.meta);
-    return wanted ? file.filename().string() : "";
-  };
-  const auto files = io::read_archive(path, entries);
-  for (const std::string& stem : layout.files(request)) {
-    const std::string name = files.contains(stem + ".bin") ? stem + ".bin" : stem;
-    if (!files.contains(name)) fail_missing(path, layout, stem + ".bin");
-    append(raw, files.at(name), layout, name, path.string() + ": " + name);
+  std::map<std::string, RawImages> parts;
+  for (io::ArchiveMembers members(path, io::ArchiveFormat::tar, "use another copy of the file");
+       members.next();) {
+    const fs::path file = fs::path(members.path()).filename();
+    const std::string stem = is_binary(file) ? file.stem().string() : file.string();
+    const std::string name = path.string() + ": " + file.string();
+    if (std::ranges::find(layout.files(request), stem) != layout.files(request).end()) {
+      // Each is taken apart before the next is read.
+      RawImages& part = parts[file.string()] = empty_set();
+      append(part, members.rest(layout.largest_file()), layout, file, name);
+    } else if (!layout.meta.empty() && file == layout.meta) {
+      raw.classes = read_cifar_names(members.rest(kMaxAround), layout.names_key, name);
+    }
   }
-  if (!layout.meta.empty() && files.contains(layout.meta))
-    raw.classes =
-        read_cifar_names(files.at(layout.meta), layout.names_key, path.string() + ": " + layout.meta);
+  for (const std::string& stem : layout.files(request)) {
+    auto part = parts.extract(parts.contains(stem + ".bin") ? stem + ".bin" : stem);
+    if (part.empty()) fail_missing(path, layout, stem + ".bin");
+    join(raw, std::move(part.mapped()));
+  }
 }
 
 RawImages read_set(const SourceRequest& request, const Layout& layout) {
   const fs::path path = resolve(request.path, layout);
-  RawImages raw;
-  raw.shape = {0, 3, 32, 32};
-  raw.values = Bytes();
+  RawImages raw = empty_set();
   raw.classes = layout.class_names;
   raw.from = path.string();
   const bool archive = ends_with(path, {".tar", ".tar.gz", ".tgz"});

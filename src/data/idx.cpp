@@ -1,5 +1,6 @@
 // MNIST's idx files, plain or gzip: big-endian header (magic, extents), then bytes. The labels are read from
-// the file beside the images when there is one.
+// the file beside the images when there is one. What the header claims is compared with what a file of its
+// size can hold; one that is packed far better than images are is read twice, first without keeping it.
 #include "data/idx.h"
 
 #include <zlib.h>
@@ -15,6 +16,7 @@ namespace mdsm::data {
 namespace {
 
 constexpr int64_t kMaxCount = int64_t{1} << 31, kMaxExtent = 4096;
+constexpr int64_t kMaxValues = int64_t{1} << 34;  // the 8.1 million digits of infinite MNIST have 2^32.6
 
 // Reads gzip and plain files alike; zlib tells them apart by their first bytes.
 class GzipReader {
@@ -30,6 +32,7 @@ class GzipReader {
   // At most `bytes`; fewer only at the end of the file. Memory grows with what is really there.
   std::vector<uint8_t> read(int64_t bytes) {
     std::vector<uint8_t> content;
+    content.reserve(static_cast<size_t>(bytes));
     constexpr int64_t kPiece = 1 << 20;
     while (static_cast<int64_t>(content.size()) < bytes) {
       const size_t before = content.size();
@@ -43,6 +46,21 @@ class GzipReader {
     }
     return content;
   }
+
+  // How many of the next `bytes` there are, without keeping them.
+  int64_t skip(int64_t bytes) {
+    std::vector<uint8_t> piece(1 << 18);
+    int64_t skipped = 0;
+    while (skipped < bytes) {
+      const auto wanted = std::min<int64_t>(bytes - skipped, static_cast<int64_t>(piece.size()));
+      const int got = gzread(file_, piece.data(), static_cast<unsigned>(wanted));
+      check();
+      if (got <= 0) break;
+      skipped += got;
+    }
+    return skipped;
+  }
+  bool plain() { return gzdirect(file_) == 1; }
 
  private:
   void check() {
@@ -62,10 +80,8 @@ struct IdxFile {
   std::vector<uint8_t> values;
 };
 
-// limit: only so many entries of the first extent; 0 = all, and then the file must end there.
-IdxFile read_idx_file(const fs::path& path, size_t dimensions, int64_t limit) {
-  const std::string name = path.string();
-  GzipReader in(path);
+// The extents. Each is one that an image may have.
+std::vector<int64_t> read_idx_header(GzipReader& in, size_t dimensions, const std::string& name) {
   const auto header = in.read(static_cast<int64_t>(4 + 4 * dimensions));
   if (header.size() < 4 + 4 * dimensions)
     fail("use another copy of the file", "{}: the file ends inside its idx header", name);
@@ -73,26 +89,45 @@ IdxFile read_idx_file(const fs::path& path, size_t dimensions, int64_t limit) {
     fail("check that it is the right file",
          "{}: not an idx file of bytes with {} dimension{} (magic {:02x}{:02x}{:02x}{:02x})", name,
          dimensions, dimensions == 1 ? "" : "s", header[0], header[1], header[2], header[3]);
-  IdxFile file;
+  std::vector<int64_t> extents;
   for (size_t i = 0; i < dimensions; ++i) {
     const uint8_t* at = header.data() + 4 + 4 * i;
-    file.extents.push_back(int64_t{at[0]} << 24 | at[1] << 16 | at[2] << 8 | at[3]);
+    extents.push_back(int64_t{at[0]} << 24 | at[1] << 16 | at[2] << 8 | at[3]);
   }
+  for (size_t i = 1; i < dimensions; ++i)
+    if (extents[i] < 1 || extents[i] > kMaxExtent)
+      fail("check that it is the right file", "{}: images of {}x{} pixels", name, extents[1], extents[2]);
+  if (extents[0] < 1 || extents[0] > kMaxCount)
+    fail("check that it is the right file", "{}: the header says {} entries", name, extents[0]);
+  return extents;
+}
+
+// limit: only so many entries of the first extent; 0 = all, and then the file must end there.
+IdxFile read_idx_file(const fs::path& path, size_t dimensions, int64_t limit) {
+  const std::string name = path.string();
+  GzipReader in(path);
+  IdxFile file{read_idx_header(in, dimensions, name), {}};
   int64_t item = 1;
-  for (size_t i = 1; i < dimensions; ++i) {
-    if (file.extents[i] < 1 || file.extents[i] > kMaxExtent)
-      fail("check that it is the right file", "{}: images of {}x{} pixels", name, file.extents[1],
-           file.extents[2]);
-    item *= file.extents[i];
-  }
-  if (file.extents[0] < 1 || file.extents[0] > kMaxCount)
-    fail("check that it is the right file", "{}: the header says {} entries", name, file.extents[0]);
+  for (size_t i = 1; i < dimensions; ++i) item *= file.extents[i];
   const bool whole = limit <= 0 || limit >= file.extents[0];
-  const int64_t wanted = whole ? file.extents[0] : limit;
-  file.values = in.read(wanted * item);
-  if (static_cast<int64_t>(file.values.size()) < wanted * item)
-    fail("use another copy of the file", "{}: the header says {} entries, the file holds {}", name,
-         file.extents[0], static_cast<int64_t>(file.values.size()) / item);
+  const int64_t wanted = whole ? file.extents[0] : limit, bytes = wanted * item;
+  const auto check_held = [&](int64_t held) {
+    if (held < bytes)
+      fail("use another copy of the file", "{}: the header says {} entries, the file holds {}", name,
+           file.extents[0], held / item);
+  };
+  const auto packed = static_cast<int64_t>(fs::file_size(path));
+  if (in.plain()) check_held(packed - static_cast<int64_t>(4 + 4 * dimensions));
+  if (bytes > kMaxValues || bytes / kMaxDeflateRatio > packed)
+    fail("use another copy of the file, or --limit", "{}: the header says {} entries, too many for {} bytes",
+         name, wanted, packed);
+  if (packed_much(bytes, packed)) {
+    GzipReader first(path);
+    read_idx_header(first, dimensions, name);
+    check_held(first.skip(bytes));
+  }
+  file.values = in.read(bytes);
+  check_held(static_cast<int64_t>(file.values.size()));
   // One more byte also makes zlib compare the checksum at the end.
   if (whole && !in.read(1).empty())
     fail("use another copy of the file", "{}: the file goes on after its {} entries", name, file.extents[0]);

@@ -3,6 +3,7 @@
 // dataset.json). A folder of tar files is read as one set, shard after shard. What there is,
 // archive_listing.h finds out; what classes files name, archive_labels.h.
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "core/error.h"
@@ -11,13 +12,14 @@
 #include "data/archive_listing.h"
 #include "data/image_set.h"
 #include "data/source.h"
-#include "io/archive.h"
+#include "image/image.h"
 
 namespace mdsm::data {
 namespace {
 
-constexpr size_t kMaxFile = size_t{256} << 20;  // bytes of one file in the archive
-constexpr size_t kAtOnce = 256;                 // images that wait to be decoded together
+constexpr size_t kMaxClass = 1 << 16;  // bytes of a .cls file
+// Images that wait to be decoded together, and their bytes.
+constexpr size_t kAtOnce = 256, kWaitingBytes = size_t{32} << 20;
 
 bool is_archive_name(const fs::path& path) {
   return ends_with(path, {".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".zip"});
@@ -31,6 +33,7 @@ class ArchiveReader {
 
  private:
   void read_archive(size_t number);
+  void add_image(io::ArchiveMembers& members, const fs::path& file, size_t number);
   void flush();
   std::vector<int32_t> labels(RawImages& raw) const;
 
@@ -41,6 +44,7 @@ class ArchiveReader {
   int64_t total_ = 0;
   ImageSetReader reader_;
   std::vector<EncodedImage> waiting_;
+  size_t waiting_bytes_ = 0;
   std::vector<fs::path> taken_;
   LabelsByName by_key_, by_name_;
   Progress progress_;
@@ -64,33 +68,37 @@ void ArchiveReader::flush() {
   const auto before = static_cast<int64_t>(taken_.size() - waiting_.size());
   reader_.read(waiting_, [&](int64_t done) { progress_.update(before + done); });
   waiting_.clear();
+  waiting_bytes_ = 0;
+}
+
+// Of what does not begin as an image no more than the beginning is kept; decoding then says what it is.
+void ArchiveReader::add_image(io::ArchiveMembers& members, const fs::path& file, size_t number) {
+  std::vector<std::byte> bytes(image::kImageStart);
+  bytes.resize(members.read(bytes));
+  if (image::begins_as_image(bytes)) bytes = members.rest(largest_image(members), std::move(bytes));
+  waiting_bytes_ += bytes.size();
+  taken_.push_back(fs::path(std::to_string(number)) / file);
+  waiting_.push_back({fmt::format("{}: {}", archives_[number].string(), file.string()),
+                      [content = std::make_shared<std::vector<std::byte>>(std::move(bytes))] {
+                        return std::move(*content);
+                      }});
+  if (waiting_.size() >= kAtOnce || waiting_bytes_ >= kWaitingBytes) flush();
 }
 
 void ArchiveReader::read_archive(size_t number) {
   const fs::path& path = archives_[number];
   const ArchiveListing& listing = listings_[number];
   const std::set<fs::path> wanted(listing.images.begin(), listing.images.end());
-  io::ArchiveEntries entries;
-  entries.format = io::archive_format(path);
-  entries.largest = kMaxFile;
-  entries.name = [&](const std::string& entry) {
-    const fs::path file = cleaned(entry);
-    const bool image = wanted.contains(file) && static_cast<int64_t>(taken_.size()) < total_;
-    return image || is_labels_file(file) || (file.extension() == ".cls" && !is_hidden(file)) ? file.string()
-                                                                                             : "";
-  };
-  io::for_each_entry(path, entries, [&](const std::string& file, std::vector<std::byte> bytes) {
-    const std::string name = fmt::format("{}: {}", path.string(), file);
-    if (is_labels_file(file)) {
-      by_name_.merge(parse_labels(bytes, name));
-    } else if (fs::path(file).extension() == ".cls") {
-      by_key_[fmt::format("{}/{}", number, key_of(file))] = parse_class(bytes, name);
-    } else {
-      taken_.push_back(fs::path(std::to_string(number)) / file);
-      waiting_.push_back({name, [content = std::move(bytes)] { return content; }});
-      if (waiting_.size() >= kAtOnce) flush();
-    }
-  });
+  for (io::ArchiveMembers members(path); members.next();) {
+    const fs::path file = cleaned(members.path());
+    const std::string name = fmt::format("{}: {}", path.string(), file.string());
+    if (is_labels_file(file))
+      by_name_.merge(parse_labels(members.rest(largest_image(members)), name));
+    else if (file.extension() == ".cls" && !is_hidden(file))
+      by_key_[fmt::format("{}/{}", number, key_of(file))] = parse_class(members.rest(kMaxClass), name);
+    else if (wanted.contains(file) && static_cast<int64_t>(taken_.size()) < total_)
+      add_image(members, file, number);
+  }
 }
 
 // Classes are numbers where files say them, else folders; images without one leave all without.

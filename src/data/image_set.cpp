@@ -12,7 +12,10 @@
 namespace mdsm::data {
 namespace {
 
-constexpr size_t kMaxNamed = 20;  // damaged files in one message
+// Images are decoded so many at a time: memory follows what really is one.
+constexpr int64_t kBlockBytes = int64_t{32} << 20, kMostInBlock = 4096;
+constexpr int64_t kLargeImage = int64_t{1} << 20;  // bytes; a thread takes one at a time
+constexpr size_t kMaxNamed = 20;                   // damaged files in one message
 constexpr const char* kEndings[] = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"};
 
 std::string lower_end(const fs::path& file) {
@@ -21,14 +24,17 @@ std::string lower_end(const fs::path& file) {
   return end;
 }
 
+// Those of one message; where there are more, lines before it name them all.
 std::string list(const std::map<int64_t, std::string>& damaged) {
-  std::string text;
+  std::string first, all;
   size_t named = 0;
   for (const auto& [number, what] : damaged) {
-    if (named++ == kMaxNamed) return text + fmt::format("; and {} more", damaged.size() - kMaxNamed);
-    text += (text.empty() ? "" : "; ") + what;
+    if (named++ < kMaxNamed) first += (first.empty() ? "" : "; ") + what;
+    all += "\n  " + what;
   }
-  return text;
+  if (damaged.size() <= kMaxNamed) return first;
+  log_warning("images that cannot be read:{}", all);
+  return first + fmt::format("; and {} more, named above", damaged.size() - kMaxNamed);
 }
 
 void check_same(const Shape& first, const Shape& shape, const std::string& first_name,
@@ -76,41 +82,66 @@ RawImages read_encoded(const EncodedImage& image, const DataOptions& options) {
   return fit(raw_image(std::move(picture), image.name), steps);
 }
 
-// The first that can be read gives the size of all.
-void ImageSetReader::find_shape(const std::vector<EncodedImage>& images) {
-  for (size_t i = 0; shape_.c == 0 && i < images.size(); ++i) try {
-      shape_ = read_encoded(images[i], options_).shape;
-      first_ = images[i].name;
+// The first that can be read gives the size of all. Returns how many were tried.
+int64_t ImageSetReader::find_shape(const std::vector<EncodedImage>& images) {
+  const auto count = static_cast<int64_t>(images.size());
+  for (int64_t i = 0; i < count; ++i) try {
+      RawImages one = read_encoded(images[static_cast<size_t>(i)], options_);
+      shape_ = one.shape;
+      first_ = one.from;
+      values_ = std::get<std::vector<uint8_t>>(std::move(one.values));
+      return i + 1;
     } catch (const DamagedImage& error) {
-      damaged_[given_ + static_cast<int64_t>(i)] = error.message();
+      damaged_[given_ + i] = error.message();
     }
+  return count;
+}
+
+// images[begin, end), in parallel. Damaged ones keep no place.
+void ImageSetReader::read_block(const std::vector<EncodedImage>& images, int64_t begin, int64_t end) {
+  const int64_t size = shape_.per_image(), before = static_cast<int64_t>(values_.size());
+  values_.resize(static_cast<size_t>(before + (end - begin) * size));
+  std::mutex mutex;
+  parallel_for(end - begin, size < kLargeImage ? 16 : 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) try {
+        const RawImages one = read_encoded(images[static_cast<size_t>(begin + i)], options_);
+        check_same(shape_, one.shape, first_, one.from);
+        std::ranges::copy(std::get<std::vector<uint8_t>>(one.values), values_.begin() + before + i * size);
+      } catch (const DamagedImage& error) {
+        const std::lock_guard lock(mutex);
+        damaged_[given_ + begin + i] = error.message();
+      }
+  });
+  int64_t kept = before;
+  for (int64_t i = 0; i < end - begin; ++i) {
+    if (damaged_.contains(given_ + begin + i)) continue;
+    const auto from = values_.begin() + before + i * size;
+    if (kept != before + i * size) std::copy_n(from, size, values_.begin() + kept);
+    kept += size;
+  }
+  values_.resize(static_cast<size_t>(kept));
 }
 
 void ImageSetReader::read(const std::vector<EncodedImage>& images, const std::function<void(int64_t)>& done) {
   const auto count = static_cast<int64_t>(images.size());
-  if (shape_.c == 0) find_shape(images);
-  values_.resize(static_cast<size_t>((given_ + count) * shape_.per_image()));
-  std::mutex mutex;
-  int64_t finished = 0;
-  parallel_for(shape_.c == 0 ? 0 : count, 16, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      try {
-        const RawImages one = read_encoded(images[static_cast<size_t>(i)], options_);
-        check_same(shape_, one.shape, first_, one.from);
-        std::ranges::copy(std::get<std::vector<uint8_t>>(one.values),
-                          values_.begin() + (given_ + i) * shape_.per_image());
-      } catch (const DamagedImage& error) {
-        const std::lock_guard lock(mutex);
-        damaged_[given_ + i] = error.message();
-      }
-      const std::lock_guard lock(mutex);
-      if (done) done(++finished);
-    }
-  });
+  int64_t at = shape_.c == 0 ? find_shape(images) : 0;
+  while (at < count) {
+    const int64_t size = shape_.per_image(), left = count - at;
+    const int64_t block = std::clamp<int64_t>(kBlockBytes / size, thread_count(), kMostInBlock);
+    const int64_t end = at + std::min(left, block);
+    // Up to twice the room, but no more than all that are left may need.
+    const size_t need = values_.size() + static_cast<size_t>((end - at) * size);
+    if (need > values_.capacity())
+      values_.reserve(
+          std::max(need, std::min(2 * values_.size(), values_.size() + static_cast<size_t>(left * size))));
+    read_block(images, at, end);
+    if (done) done(end);
+    at = end;
+  }
   given_ += count;
 }
 
-// Without the damaged ones, if that is what was asked for.
+// The labels, too, without the damaged ones, if that is what was asked for.
 void ImageSetReader::leave_out_damaged(RawImages& raw) const {
   if (damaged_.empty()) return;
   const bool skip = options_.skip_damaged;
@@ -120,18 +151,12 @@ void ImageSetReader::leave_out_damaged(RawImages& raw) const {
     fail("use other copies of them, or leave them out with --skip-damaged",
          "{} of {} images cannot be read: {}", damaged_.size(), given_, list(damaged_));
   log_warning("{} of {} images cannot be read and are left out: {}", damaged_.size(), given_, list(damaged_));
-  auto& values = std::get<std::vector<uint8_t>>(raw.values);
-  const int64_t size = raw.shape.per_image();
-  int64_t kept = 0;
-  for (int64_t i = 0; i < given_; ++i) {
-    if (damaged_.contains(i)) continue;
-    std::copy_n(values.begin() + i * size, size, values.begin() + kept * size);
-    if (!raw.labels.empty()) raw.labels[static_cast<size_t>(kept)] = raw.labels[static_cast<size_t>(i)];
-    ++kept;
-  }
-  values.resize(static_cast<size_t>(kept * size));
-  if (!raw.labels.empty()) raw.labels.resize(static_cast<size_t>(kept));
-  raw.shape.n = kept;
+  raw.shape.n = given_ - static_cast<int64_t>(damaged_.size());
+  if (raw.labels.empty()) return;
+  std::vector<int32_t> labels;
+  for (int64_t i = 0; i < given_; ++i)
+    if (!damaged_.contains(i)) labels.push_back(raw.labels[static_cast<size_t>(i)]);
+  raw.labels = std::move(labels);
 }
 
 RawImages ImageSetReader::finish(std::vector<int32_t> labels) {

@@ -23,8 +23,8 @@ std::string image_endings();
 void warn_left_out(const std::string& where, const std::vector<std::string>& names);
 
 struct EncodedImage {
-  std::string name;  // for messages
-  std::function<std::vector<std::byte>()> bytes;
+  std::string name;                               // for messages
+  std::function<std::vector<std::byte>()> bytes;  // called once
 };
 
 // One image, decoded and fitted; the padding of 28 to 32 pixels is left to do when all are known to have one
@@ -46,14 +46,15 @@ class ImageSetReader {
   RawImages finish(std::vector<int32_t> labels);
 
  private:
-  void find_shape(const std::vector<EncodedImage>& images);
+  int64_t find_shape(const std::vector<EncodedImage>& images);
+  void read_block(const std::vector<EncodedImage>& images, int64_t begin, int64_t end);
   void leave_out_damaged(RawImages& raw) const;
 
   const DataOptions& options_;
   int64_t given_ = 0;
-  Shape shape_;        // of one, once one could be read
-  std::string first_;  // its name
-  std::vector<uint8_t> values_;
+  Shape shape_;                             // of one, once one could be read
+  std::string first_;                       // its name
+  std::vector<uint8_t> values_;             // of those that are not damaged
   std::map<int64_t, std::string> damaged_;  // what is wrong, by the image's number
 };
 

@@ -25,16 +25,21 @@ void MemoryDataset::check_index(int64_t index) const {
 }
 
 void MemoryDataset::read(int64_t index, std::span<float> out) const {
-  check_index(index);
   const int64_t count = images_.shape.per_image();
   if (static_cast<int64_t>(out.size()) != count)
     fail("give room for one image", "{}: {} values asked for an image of {}", images_.from, out.size(),
          count);
+  read_part(index, 0, out);
+}
+
+void MemoryDataset::read_part(int64_t index, int64_t first, std::span<float> out) const {
+  check_index(index);
+  const int64_t at = index * images_.shape.per_image() + first, count = static_cast<int64_t>(out.size());
   if (const auto* bytes = std::get_if<std::vector<uint8_t>>(&images_.values))
-    std::transform(bytes->data() + index * count, bytes->data() + (index + 1) * count, out.begin(),
+    std::transform(bytes->data() + at, bytes->data() + at + count, out.begin(),
                    [](uint8_t byte) { return kUnit[byte]; });
   else
-    std::copy_n(std::get<std::vector<float>>(images_.values).data() + index * count, count, out.begin());
+    std::copy_n(std::get<std::vector<float>>(images_.values).data() + at, count, out.begin());
 }
 
 int MemoryDataset::label(int64_t index) const {

@@ -66,21 +66,58 @@ RawImages read_npy_images(const SourceRequest& request) {
   return fit(from_array(io::read_npy(request.path), request, request.path.string()), request.options);
 }
 
+io::ArchiveMembers open_npz(const fs::path& path) {
+  return {path, io::ArchiveFormat::zip, "save it with numpy.savez"};
+}
+
 // The names of the arrays, without ".npy".
 std::vector<std::string> array_names(const fs::path& path) {
   std::vector<std::string> names;
-  io::ArchiveEntries entries{
-      .format = io::ArchiveFormat::zip, .hint = "save it with numpy.savez", .name = {}};
-  entries.name = [&](const std::string& entry) -> std::string {
-    if (fs::path(entry).extension() == ".npy") names.push_back(fs::path(entry).replace_extension().string());
-    return "";
-  };
-  io::for_each_entry(path, entries, {});
+  for (io::ArchiveMembers members = open_npz(path); members.next();)
+    if (fs::path(members.path()).extension() == ".npy")
+      names.push_back(fs::path(members.path()).replace_extension().string());
   return names;
 }
 
-void add_labels(RawImages& raw, const std::vector<std::byte>& bytes, const std::string& name) {
-  const io::NpyDoubles labels = io::parse_npy(bytes, name);
+constexpr uint64_t kMaxNpyHeader = 1 << 17;
+
+// To this array of the file; false where it has none.
+bool find_array(io::ArchiveMembers& members, const std::string& array) {
+  while (members.next())
+    if (members.path() == array + ".npy") return true;
+  return false;
+}
+
+io::NpyArray read_images(const SourceRequest& request, const std::string& array) {
+  io::ArchiveMembers members = open_npz(request.path);
+  if (!find_array(members, array)) members.fail_damaged();
+  const uint64_t bytes = members.size(), packed = members.archive_bytes();
+  if (bytes / kMaxDeflateRatio > packed)
+    fail("use another copy of the file", "{}: {} of {} bytes is too much for {} bytes", request.path.string(),
+         array, bytes, packed);
+  if (packed_much(static_cast<int64_t>(bytes), static_cast<int64_t>(packed))) {
+    io::ArchiveMembers first = open_npz(request.path);
+    find_array(first, array);
+    io::MemberStream stream(first);
+    io::check_npy(stream, bytes, request.path.string() + ": " + array);
+    first.skip();
+  }
+  io::MemberStream stream(members);
+  io::NpyArray found = io::read_npy(stream, bytes, request.path.string() + ": " + array);
+  members.skip();  // to where the checksum is compared
+  return found;
+}
+
+// images: those of the file, of which raw may have fewer.
+void add_labels(RawImages& raw, const SourceRequest& request, int64_t images) {
+  io::ArchiveMembers members = open_npz(request.path);
+  if (!find_array(members, "arr_1")) return;
+  const std::string name = request.path.string() + ": arr_1";
+  if (members.size() > static_cast<uint64_t>(images) * sizeof(double) + kMaxNpyHeader)
+    fail("save one label for each image", "{}: {} bytes for {} images", name, members.size(), images);
+  io::MemberStream stream(members);
+  const io::NpyDoubles labels = io::read_npy_doubles(stream, members.size(), name);
+  members.skip();
   const auto n = static_cast<size_t>(raw.shape.n);
   if (labels.shape.size() != 1 || labels.values.size() < n)
     fail("save one label for each image", "{}: an array of ({}) for {} images", name,
@@ -101,16 +138,10 @@ RawImages read_npz_images(const SourceRequest& request) {
     fail("save the images as arr_0: numpy.savez(file, images)", "{}: {} arrays and none is arr_0{}", name,
          names.size(), names.empty() ? "" : fmt::format(": {}", fmt::join(names, ", ")));
   const std::string images = usual ? "arr_0" : names[0];
-  io::ArchiveEntries entries{
-      .format = io::ArchiveFormat::zip, .hint = "save it with numpy.savez", .name = {}};
-  entries.name = [&](const std::string& entry) -> std::string {
-    const std::string array = fs::path(entry).replace_extension().string();
-    return fs::path(entry).extension() == ".npy" && (array == images || array == "arr_1") ? array : "";
-  };
-  auto found = io::read_archive(request.path, entries);
-  RawImages raw = from_array(io::parse_npy_array(found.at(images), name + ": " + images), request, name);
-  found.erase(images);
-  if (found.contains("arr_1")) add_labels(raw, found.at("arr_1"), name + ": arr_1");
+  io::NpyArray array = read_images(request, images);
+  const int64_t n = array.shape.empty() ? 0 : array.shape[0];
+  RawImages raw = from_array(std::move(array), request, name);
+  if (images != "arr_1") add_labels(raw, request, n);
   return fit(std::move(raw), request.options);
 }
 

@@ -60,6 +60,13 @@ RawImages raw_image(image::Picture picture, std::string from);
 // Applies crop, resize, pad and colour to every image.
 RawImages fit(RawImages images, const DataOptions& options);
 
+constexpr int64_t kMaxDeflateRatio = 1100;  // deflate cannot do better than 1032 to 1
+// Whether so many bytes are so much more than the file they are packed in, far more than images are, that
+// they are first unpacked without being kept: a damaged file is then found before it takes memory.
+constexpr bool packed_much(int64_t bytes, int64_t file_bytes) {
+  return bytes > int64_t{64} << 20 && bytes / 100 > file_bytes;
+}
+
 // For recognises(): these never throw.
 bool is_folder(const fs::path& path);
 // Whether the path ends with one of these, as ".npy", and has more before it.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/threads.h"
+#include "data/memory_dataset.h"
 
 namespace mdsm::data {
 namespace {
@@ -13,15 +14,33 @@ struct ChannelSums {
   float low = 1, high = 0;
 };
 
-ChannelSums sums_of(std::span<const float> values) {
-  ChannelSums sums;
+void add(ChannelSums& sums, std::span<const float> values) {
   for (const float value : values) {
     sums.sum += value;
     sums.squares += double{value} * value;
     sums.low = std::min(sums.low, value);
     sums.high = std::max(sums.high, value);
   }
-  return sums;
+}
+
+// Images in memory are taken in pieces: as floats, a large one has four times its size.
+void add_images(const Dataset& dataset, int64_t begin, int64_t end, std::span<ChannelSums> sums) {
+  constexpr int64_t kPiece = 1 << 16;
+  const auto* memory = dynamic_cast<const MemoryDataset*>(&dataset);
+  const Shape shape = dataset.image_shape();
+  const int64_t plane = shape.h * shape.w, piece = memory ? std::min(plane, kPiece) : plane;
+  std::vector<float> values(static_cast<size_t>(memory ? piece : shape.per_image()));
+  for (int64_t i = begin; i < end; ++i) {
+    if (!memory) dataset.read(i, values);
+    for (int64_t c = 0; c < shape.c; ++c)
+      for (int64_t at = 0; at < plane; at += piece) {
+        const int64_t first = c * plane + at;
+        const std::span part = std::span(values).subspan(static_cast<size_t>(memory ? 0 : first),
+                                                         static_cast<size_t>(std::min(piece, plane - at)));
+        if (memory) memory->read_part(i, first, part);
+        add(sums[static_cast<size_t>(i * shape.c + c)], part);
+      }
+  }
 }
 
 }  // namespace
@@ -33,15 +52,8 @@ DatasetSummary summarise(const Dataset& dataset) {
   const int64_t channels = summary.image.c, plane = summary.image.h * summary.image.w;
   // Sums per image and channel, added up in order afterwards: the figures do not depend on the threads.
   std::vector<ChannelSums> sums(static_cast<size_t>(summary.count * channels));
-  parallel_for(summary.count, 256, [&](int64_t begin, int64_t end) {
-    std::vector<float> image(static_cast<size_t>(summary.image.per_image()));
-    for (int64_t i = begin; i < end; ++i) {
-      dataset.read(i, image);
-      for (int64_t c = 0; c < channels; ++c)
-        sums[static_cast<size_t>(i * channels + c)] =
-            sums_of(std::span(image).subspan(static_cast<size_t>(c * plane), static_cast<size_t>(plane)));
-    }
-  });
+  parallel_for(summary.count, 256,
+               [&](int64_t begin, int64_t end) { add_images(dataset, begin, end, sums); });
   summary.low = 1;
   for (int64_t c = 0; c < channels; ++c) {
     double sum = 0, squares = 0;

@@ -19,7 +19,7 @@ namespace mdsm::data {
 namespace {
 
 constexpr int64_t kMaxSide = 4096;
-constexpr int64_t kMaxDeflateRatio = 1100;  // deflate cannot do better than 1032 to 1
+constexpr int64_t kMaxImages = 5'000'000;  // SVHN has 630,420 with its extra part
 
 struct CloseMat {
   void operator()(mat_t* mat) const { Mat_Close(mat); }
@@ -139,8 +139,8 @@ Shape shape_of_x(const matvar_t& x, uint64_t file_bytes, const std::string& name
   int64_t extents[4];
   for (int i = 0; i < 4; ++i) extents[i] = static_cast<int64_t>(std::min<size_t>(x.dims[i], size_t{1} << 40));
   const Shape shape{extents[3], extents[2], extents[0], extents[1]};
-  const bool fine = shape.n >= 1 && (shape.c == 1 || shape.c == 3) && shape.h >= 1 && shape.h <= kMaxSide &&
-                    shape.w >= 1 && shape.w <= kMaxSide;
+  const bool fine = shape.n >= 1 && shape.n <= kMaxImages && (shape.c == 1 || shape.c == 3) && shape.h >= 1 &&
+                    shape.h <= kMaxSide && shape.w >= 1 && shape.w <= kMaxSide;
   if (!fine || shape.n > static_cast<int64_t>(file_bytes) * kMaxDeflateRatio / shape.per_image())
     fail("use another copy of the file", "{}: X is said to be {}x{}x{}x{}, which cannot be", name, extents[0],
          extents[1], extents[2], extents[3]);
@@ -223,11 +223,12 @@ RawImages read_svhn(const SourceRequest& request) {
   {
     const Variable x = variable_info(mat.get(), "X", name);
     raw.shape = shape_of_x(*x, fs::file_size(path), name);
-    read_data(mat.get(), *x, name);
     const int64_t images = raw.shape.n;
     raw.shape.n = request.limited(images);
-    raw.values = row_major(static_cast<const uint8_t*>(x->data), raw.shape);
+    // The labels first: they are few, and without them the pixels need not be read.
     raw.labels = read_labels(mat.get(), images, raw.shape.n, name);
+    read_data(mat.get(), *x, name);
+    raw.values = row_major(static_cast<const uint8_t*>(x->data), raw.shape);
   }
   return fit(std::move(raw), request.options);
 }

@@ -1,8 +1,7 @@
 // Statistics of features as .npz: a zip archive of .npy files, compressed or not.
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
+#include <optional>
 
 #include "core/error.h"
 #include "eval/quality.h"
@@ -16,22 +15,28 @@ namespace {
 constexpr int64_t kMaxDimensions = 4096;
 constexpr size_t kMaxHeader = 1 << 17;  // of one array
 
-// The arrays of these names that are there, none larger than this many values.
-std::map<std::string, io::NpyDoubles> read_arrays(const fs::path& path, const std::set<std::string>& names,
-                                                  int64_t largest) {
-  const std::string name = path.string();
-  const auto wanted = [&](const std::string& entry) {
-    const fs::path file(entry);
-    return file.extension() == ".npy" && names.contains(file.stem().string()) && !file.has_parent_path()
-               ? file.stem().string()
-               : "";
-  };
-  const size_t bytes = static_cast<size_t>(largest) * sizeof(double) + kMaxHeader;
-  std::map<std::string, io::NpyDoubles> arrays;
-  for (const auto& [array, content] :
-       io::read_archive(path, {io::ArchiveFormat::zip, bytes, "use an .npz file with mu and sigma", wanted}))
-    arrays[array] = io::parse_npy(content, name + ": " + array);
-  return arrays;
+constexpr const char* kHint = "save mu and sigma with numpy.savez";
+
+// An array of at most `largest` values, or none. Value by value from the archive: a matrix lies in memory
+// once.
+std::optional<io::NpyDoubles> find_array(const fs::path& path, const std::string& array, int64_t largest) {
+  io::ArchiveMembers members(path, io::ArchiveFormat::zip, kHint);
+  do
+    if (!members.next()) return std::nullopt;
+  while (members.path() != array + ".npy");
+  if (members.size() > static_cast<uint64_t>(largest) * sizeof(double) + kMaxHeader)
+    fail(kHint, "{}: {} has {} bytes, {} values at most are expected", path.string(), array, members.size(),
+         largest);
+  io::MemberStream stream(members);
+  io::NpyDoubles found = io::read_npy_doubles(stream, members.size(), path.string() + ": " + array);
+  members.skip();  // to where the checksum is compared
+  return found;
+}
+
+io::NpyDoubles read_array(const fs::path& path, const std::string& array, int64_t largest) {
+  auto found = find_array(path, array, largest);
+  if (!found) fail(kHint, "{}: holds no {}", path.string(), array);
+  return std::move(*found);
 }
 
 // Symmetric but for rounding, and no negative variances. What is neither is found where the root is taken.
@@ -57,28 +62,26 @@ FeatureStatistics read_statistics(const fs::path& path) {
   if (!fs::is_regular_file(path, error))
     fail("check the path", "{}: {}", name, fs::exists(path, error) ? "not a plain file" : "no such file");
   // mu first: it says how large sigma may be.
-  auto arrays = read_arrays(path, {"mu", "n"}, kMaxDimensions);
-  const auto missing = [&](const char* array) {
-    fail("save mu and sigma with numpy.savez", "{}: holds no {}", name, array);
-  };
-  if (!arrays.contains("mu")) missing("mu");
-  const auto d = static_cast<int64_t>(arrays["mu"].values.size());
-  if (arrays["mu"].shape.size() != 1 || d < 1 || d > kMaxDimensions)
+  io::NpyDoubles mu = read_array(path, "mu", kMaxDimensions);
+  const auto d = static_cast<int64_t>(mu.values.size());
+  if (mu.shape.size() != 1 || d < 1 || d > kMaxDimensions)
     fail(fmt::format("save mu (d) and sigma (d, d), with d at most {}", kMaxDimensions),
-         "{}: mu has the shape ({})", name, fmt::join(arrays["mu"].shape, ", "));
-  arrays.merge(read_arrays(path, {"sigma"}, d * d));
-  if (!arrays.contains("sigma")) missing("sigma");
-  if (arrays["sigma"].shape != std::vector<int64_t>{d, d})
+         "{}: mu has the shape ({})", name, fmt::join(mu.shape, ", "));
+  io::NpyDoubles sigma = read_array(path, "sigma", d * d);
+  if (sigma.shape != std::vector<int64_t>{d, d})
     fail("save mu (d) and sigma (d, d)", "{}: mu has the shape ({}), sigma ({})", name,
-         fmt::join(arrays["mu"].shape, ", "), fmt::join(arrays["sigma"].shape, ", "));
-  for (const char* which : {"mu", "sigma"})
-    for (const double value : arrays[which].values)
+         fmt::join(mu.shape, ", "), fmt::join(sigma.shape, ", "));
+  const auto check_finite = [&](const io::NpyDoubles& array, const char* which) {
+    for (const double value : array.values)
       if (!std::isfinite(value)) fail("use another file", "{}: {} holds the value {}", name, which, value);
-  check_covariance(arrays["sigma"].values, d, name);
-  FeatureStatistics found{0, std::move(arrays["mu"].values), std::move(arrays["sigma"].values)};
-  if (arrays.contains("n") && arrays["n"].values.size() == 1 && arrays["n"].values[0] > 0 &&
-      arrays["n"].values[0] < 1e15)
-    found.n = static_cast<int64_t>(arrays["n"].values[0]);
+  };
+  check_finite(mu, "mu");
+  check_finite(sigma, "sigma");
+  check_covariance(sigma.values, d, name);
+  FeatureStatistics found{0, std::move(mu.values), std::move(sigma.values)};
+  const auto n = find_array(path, "n", 1);
+  if (n && n->values.size() == 1 && n->values[0] > 0 && n->values[0] < 1e15)
+    found.n = static_cast<int64_t>(n->values[0]);
   return found;
 }
 

@@ -41,6 +41,16 @@ struct FileImage {
   }
 };
 
+// Room for so many values, of which none takes memory before it is decoded: grow() goes row by row.
+void reserve(FileImage::Values& values, int64_t count);
+void grow(FileImage::Values& values, int64_t count);
+// Whether the pixels take so much more than their file that it is first decoded without keeping them, and a
+// damaged one found before they lie in memory. Photographs are packed 10 to 30 times.
+constexpr bool packed_much(int64_t pixel_bytes, size_t file_bytes) {
+  return pixel_bytes > int64_t{64} << 20 && pixel_bytes / 100 > static_cast<int64_t>(file_bytes);
+}
+
+enum class Keep { nothing, pixels };
 enum class Depth { eight, own };  // 16 bits are rounded to 8, or kept
 
 using FileBytes = std::span<const std::byte>;

@@ -13,6 +13,9 @@ bool has(FileBytes file, std::string_view signature, size_t at = 0) {
          std::memcmp(file.data() + at, signature.data(), signature.size()) == 0;
 }
 
+bool is_png(FileBytes file) { return has(file, "\x89PNG\r\n\x1a\n"); }
+bool is_jpeg(FileBytes file) { return has(file, "\xff\xd8\xff"); }
+bool is_webp(FileBytes file) { return has(file, "RIFF") && has(file, "WEBP", 8); }
 bool is_tiff(FileBytes file) {
   using namespace std::string_view_literals;
   return has(file, "II*\0"sv) || has(file, "MM\0*"sv) || has(file, "II+\0"sv) || has(file, "MM\0+"sv);
@@ -35,12 +38,16 @@ std::vector<uint8_t> without_alpha(FileImage& image) {
 
 }  // namespace
 
+bool begins_as_image(FileBytes start) {
+  return is_png(start) || is_jpeg(start) || is_tiff(start) || is_webp(start);
+}
+
 FileImage decode_file(FileBytes file, const std::string& name, Depth depth) {
   if (file.empty()) fail("use another file", "{}: the file is empty", name);
-  if (has(file, "\x89PNG\r\n\x1a\n")) return decode_png(file, name, depth);
-  if (has(file, "\xff\xd8\xff")) return decode_jpeg(file, name);
+  if (is_png(file)) return decode_png(file, name, depth);
+  if (is_jpeg(file)) return decode_jpeg(file, name);
   if (is_tiff(file)) return decode_tiff(file, name, depth);
-  if (has(file, "RIFF") && has(file, "WEBP", 8)) return decode_webp(file, name);
+  if (is_webp(file)) return decode_webp(file, name);
   fail("convert it to one of them", "{}: neither PNG nor JPEG, TIFF or WebP", name);
 }
 

@@ -1,6 +1,8 @@
 // Making and converting images; decode.cpp reads them.
 #include "image/image.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "image/codecs.h"
 
@@ -18,6 +20,14 @@ void check_read_size(int64_t width, int64_t height, const std::string& name) {
   if (width > kMaxSide || height > kMaxSide || width * height > kMaxPixelsRead)
     fail(fmt::format("at most {} pixels a side and {} in all are read", kMaxSide, kMaxPixelsRead),
          "{}: {}x{} pixels are too many", name, width, height);
+}
+
+void reserve(FileImage::Values& values, int64_t count) {
+  std::visit([&](auto& v) { v.reserve(static_cast<size_t>(count)); }, values);
+}
+
+void grow(FileImage::Values& values, int64_t count) {
+  std::visit([&](auto& v) { v.resize(std::max(v.size(), static_cast<size_t>(count))); }, values);
 }
 
 Image make_image(int64_t width, int64_t height, int64_t channels, uint8_t fill) {

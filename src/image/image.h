@@ -29,6 +29,9 @@ Image make_image(int64_t width, int64_t height, int64_t channels, uint8_t fill =
 // files are errors, as are more than 32768 pixels a side or 1 GiB. `name` is for messages.
 Image decode_image(std::span<const std::byte> file, const std::string& name);
 Image read_image(const fs::path& path);
+// Whether a file that starts like this is one of them; kImageStart bytes are enough.
+constexpr size_t kImageStart = 12;
+bool begins_as_image(std::span<const std::byte> start);
 // text: PNG tEXt chunks, keyword to value.
 void write_png(const fs::path& path, const Image& image, const std::map<std::string, std::string>& text = {});
 

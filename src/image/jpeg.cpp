@@ -28,7 +28,7 @@ struct JpegState {
   jpeg_decompress_struct decoder{};
   jmp_buf jump;
   char problem[JMSG_LENGTH_MAX] = "";
-  std::vector<uint8_t> pixels;
+  FileImage::Values pixels;
 
   ~JpegState() { jpeg_destroy_decompress(&decoder); }  // fine for a zeroed one, too
 };
@@ -80,13 +80,17 @@ bool read_header(JpegState& state, FileBytes file) {
   return true;
 }
 
-bool read_pixels(JpegState& state) {
+// What is not kept goes to one row again and again.
+bool read_pixels(JpegState& state, Keep keep) {
   if (setjmp(state.jump)) return false;
   jpeg_start_decompress(&state.decoder);
+  const int64_t row = int64_t{state.decoder.output_width} * state.decoder.output_components;
+  reserve(state.pixels, row * (keep == Keep::pixels ? state.decoder.output_height : 1));
   while (state.decoder.output_scanline < state.decoder.output_height) {
-    JSAMPROW row = state.pixels.data() + size_t{state.decoder.output_scanline} * state.decoder.output_width *
-                                             static_cast<size_t>(state.decoder.output_components);
-    jpeg_read_scanlines(&state.decoder, &row, 1);
+    const int64_t y = keep == Keep::pixels ? state.decoder.output_scanline : 0;
+    grow(state.pixels, (y + 1) * row);
+    JSAMPROW to = std::get<0>(state.pixels).data() + y * row;
+    jpeg_read_scanlines(&state.decoder, &to, 1);
   }
   jpeg_finish_decompress(&state.decoder);
   return true;
@@ -125,31 +129,54 @@ std::string profile(const JpegState& state) {
   return whole;
 }
 
-}  // namespace
+void check_jpeg(const JpegState& state, bool good, const std::string& name) {
+  if (!good) fail("use another copy of the file", "{}: damaged JPEG file: {}", name, state.problem);
+}
 
-FileImage decode_jpeg(FileBytes file, const std::string& name) {
-  JpegState state;
+// The first scan says something about each 8x8 block of its components, the mean of their values at least,
+// and a Huffman code has one bit or more. Arithmetic coding may take less.
+void check_block_count(const JpegState& state, FileBytes file, const std::string& name) {
+  const jpeg_decompress_struct& decoder = state.decoder;
+  if (decoder.arith_code) return;
+  size_t blocks = 0;
+  for (int i = 0; i < decoder.comps_in_scan; ++i)
+    blocks += size_t{decoder.cur_comp_info[i]->width_in_blocks} * decoder.cur_comp_info[i]->height_in_blocks;
+  if (blocks / 8 > file.size())
+    fail("use another copy of the file", "{}: damaged JPEG file: {} bytes cannot hold {}x{} pixels", name,
+         file.size(), decoder.image_width, decoder.image_height);
+}
+
+void open_jpeg(JpegState& state, FileBytes file, const std::string& name) {
   state.decoder.err = jpeg_std_error(&state.errors);
   state.decoder.client_data = &state;
   state.errors.error_exit = on_error;
   state.errors.emit_message = on_message;
   state.errors.output_message = on_output;
   state.progress.progress_monitor = on_progress;
-  const auto check = [&](bool good) {
-    if (!good) fail("use another copy of the file", "{}: damaged JPEG file: {}", name, state.problem);
-  };
-  check(read_header(state, file));
+  check_jpeg(state, read_header(state, file), name);
   const auto space = state.decoder.jpeg_color_space;
   if (space == JCS_CMYK || space == JCS_YCCK)
     fail("convert it to RGB", "{}: a CMYK JPEG file, which is not read", name);
+  check_read_size(state.decoder.image_width, state.decoder.image_height, name);
+  check_block_count(state, file, name);
+}
+
+}  // namespace
+
+FileImage decode_jpeg(FileBytes file, const std::string& name) {
+  JpegState state;
+  open_jpeg(state, file, name);
   const int64_t width = state.decoder.image_width, height = state.decoder.image_height;
   const int64_t channels = state.decoder.out_color_space == JCS_GRAYSCALE ? 1 : 3;
-  check_read_size(width, height, name);
-  state.pixels.resize(static_cast<size_t>(width * height * channels));
+  if (packed_much(width * height * channels, file.size())) {
+    JpegState first;
+    open_jpeg(first, file, name);
+    check_jpeg(first, read_pixels(first, Keep::nothing), name);
+  }
   FileImage image{width, height, channels};
   image.orientation = orientation(state);  // the list goes with the decoder
   image.profile = profile(state);
-  check(read_pixels(state));
+  check_jpeg(state, read_pixels(state, Keep::pixels), name);
   image.values = std::move(state.pixels);
   return image;
 }

@@ -132,8 +132,9 @@ std::vector<uint8_t> planes_of(const Image& image) {
   return planes;
 }
 
-Picture to_picture(const Image& image) {
-  return {{1, image.channels, image.height, image.width}, planes_of(image)};
+Picture to_picture(Image image) {
+  const Shape shape{1, image.channels, image.height, image.width};
+  return {shape, image.channels == 1 ? std::move(image.pixels) : planes_of(image)};
 }
 
 Picture to_picture(const Tensor& one) {

@@ -40,7 +40,7 @@ void write_picture(const fs::path& path, const Picture& picture,
 
 // The pixels of an image channel by channel.
 std::vector<uint8_t> planes_of(const Image& image);
-Picture to_picture(const Image& image);
+Picture to_picture(Image image);
 Picture to_picture(const Tensor& one);  // floats; n = 1
 // Floats are clamped and rounded to 8 bits. 1 channel gives grey, 3 RGB.
 Image to_image(const Picture& picture);

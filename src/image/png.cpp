@@ -22,13 +22,17 @@ struct PngState {
   FileBytes input;
   size_t position = 0;
   std::vector<std::byte> output;
-  std::vector<png_bytep> rows;
-  std::vector<uint8_t> pixels;
+  FileImage::Values pixels;
   png_uint_32 width = 0, height = 0;
+  int passes = 1;     // of an interlaced file, seven
   int64_t bits = 0;   // of a pixel in the file
   bool deep = false;  // 16 bits a value, in the file and as decoded
   int channels = 0;   // as decoded: 1 grey, 2 grey + alpha, 3 RGB, 4 RGB + alpha
 };
+
+png_bytep data_of(FileImage::Values& values) {
+  return std::visit([](auto& v) { return reinterpret_cast<png_bytep>(v.data()); }, values);
+}
 
 [[noreturn]] void on_error(png_structp png, png_const_charp message) {
   static_cast<PngState*>(png_get_error_ptr(png))->problem = message;
@@ -65,6 +69,7 @@ uint32_t big_endian(const std::byte* at) {
 std::vector<std::byte> pixel_chunks(FileBytes file, const std::string& name) {
   constexpr size_t kSignature = 8, kAround = 12;  // length, type and checksum of a chunk
   std::vector<std::byte> kept(file.begin(), file.begin() + kSignature);
+  kept.reserve(file.size());
   for (size_t at = kSignature; file.size() - at >= kAround;) {
     const size_t length = big_endian(file.data() + at), whole = kAround + length;
     if (whole > file.size() - at) break;
@@ -92,8 +97,9 @@ FileBytes find_png_chunk(FileBytes file, std::string_view wanted) {
   return {};
 }
 
-// Palettes to RGB, transparency to an alpha channel; 16 bits rounded to 8 unless they are to be kept.
-bool read_header(PngState& state, bool keep_depth) {
+// Palettes to RGB, transparency to an alpha channel; 16 bits rounded to 8 unless they are to be kept. Where
+// no pixels are kept, values stay as the file packs them.
+bool read_header(PngState& state, bool keep_depth, Keep keep) {
   if (setjmp(png_jmpbuf(state.png))) return false;
   png_set_user_limits(state.png, kMaxSide, kMaxSide);
   png_set_read_fn(state.png, &state, read_input);
@@ -102,20 +108,29 @@ bool read_header(PngState& state, bool keep_depth) {
   state.height = png_get_image_height(state.png, state.info);
   state.bits = int64_t{png_get_bit_depth(state.png, state.info)} * png_get_channels(state.png, state.info);
   state.deep = keep_depth && png_get_bit_depth(state.png, state.info) == 16;
-  png_set_expand(state.png);
+  if (keep == Keep::pixels) png_set_expand(state.png);
   if (state.deep)
     png_set_swap(state.png);  // files have the high byte first
-  else
+  else if (keep == Keep::pixels)
     png_set_scale_16(state.png);
-  png_set_interlace_handling(state.png);
+  state.passes = png_set_interlace_handling(state.png);
   png_read_update_info(state.png, state.info);
   state.channels = png_get_channels(state.png, state.info);
   return true;
 }
 
-bool read_pixels(PngState& state) {
+// What is not kept goes to one row again and again.
+bool read_pixels(PngState& state, Keep keep) {
   if (setjmp(png_jmpbuf(state.png))) return false;
-  png_read_image(state.png, state.rows.data());
+  const size_t row_bytes = png_get_rowbytes(state.png, state.info);
+  const auto row = static_cast<int64_t>(row_bytes / (state.deep ? 2 : 1));
+  reserve(state.pixels, row * (keep == Keep::pixels ? state.height : 1));
+  for (int pass = 0; pass < state.passes; ++pass)
+    for (int64_t y = 0; y < state.height; ++y) {
+      const int64_t at = keep == Keep::pixels ? y : 0;
+      grow(state.pixels, (at + 1) * row);
+      png_read_row(state.png, data_of(state.pixels) + static_cast<size_t>(at) * row_bytes, nullptr);
+    }
   png_read_end(state.png, state.info);
   return true;
 }
@@ -172,8 +187,9 @@ std::vector<png_text> text_chunks(const std::map<std::string, std::string>& text
   return chunks;
 }
 
-// The decoded values, still with alpha, in state.pixels.
-void decode(PngState& state, FileBytes chunks, size_t file_bytes, bool keep_depth, const std::string& name) {
+// The decoded values, still with alpha, in state.pixels; or only whether the file is whole.
+void decode(PngState& state, FileBytes chunks, size_t file_bytes, bool keep_depth, Keep keep,
+            const std::string& name) {
   state.input = chunks;
   state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
   if (state.png) state.info = png_create_info_struct(state.png);
@@ -181,17 +197,21 @@ void decode(PngState& state, FileBytes chunks, size_t file_bytes, bool keep_dept
   const auto check = [&](bool good) {
     if (!good) fail("use another copy of the file", "{}: damaged PNG file: {}", name, state.problem);
   };
-  check(read_header(state, keep_depth));
+  check(read_header(state, keep_depth, keep));
   check_read_size(state.width, state.height, name);
   constexpr int64_t kMaxDeflateRatio = 1100;  // deflate cannot do better than 1032 to 1
   if (int64_t{state.width} * state.height * state.bits / 8 >
       static_cast<int64_t>(file_bytes) * kMaxDeflateRatio)
     fail("use another copy of the file", "{}: damaged PNG file: {} bytes cannot hold {}x{} pixels", name,
          file_bytes, state.width, state.height);
-  const size_t row_bytes = size_t{state.width} * static_cast<size_t>(state.channels) * (state.deep ? 2 : 1);
-  state.pixels.resize(row_bytes * state.height);
-  for (size_t y = 0; y < state.height; ++y) state.rows.push_back(state.pixels.data() + y * row_bytes);
-  check(read_pixels(state));
+  const int64_t pixel_bytes = int64_t{state.width} * state.height * state.channels * (state.deep ? 2 : 1);
+  if (keep == Keep::pixels && packed_much(pixel_bytes, file_bytes)) {
+    PngState first;
+    const ReadGuard guard{first};
+    decode(first, chunks, file_bytes, false, Keep::nothing, name);
+  }
+  if (state.deep) state.pixels = std::vector<uint16_t>();
+  check(read_pixels(state, keep));
 }
 
 int orientation_of(FileBytes file) {
@@ -216,17 +236,11 @@ FileImage decode_png(FileBytes file, const std::string& name, Depth depth) {
   const std::vector<std::byte> chunks = pixel_chunks(file, name);
   PngState state;
   const ReadGuard guard{state};
-  decode(state, chunks, file.size(), depth == Depth::own, name);
+  decode(state, chunks, file.size(), depth == Depth::own, Keep::pixels, name);
   FileImage image{state.width, state.height, state.channels};
   image.orientation = orientation_of(file);
   image.profile = profile_of(file);
-  if (state.deep) {
-    std::vector<uint16_t> values(state.pixels.size() / 2);
-    std::memcpy(values.data(), state.pixels.data(), state.pixels.size());
-    image.values = std::move(values);
-  } else {
-    image.values = std::move(state.pixels);
-  }
+  image.values = std::move(state.pixels);
   return image;
 }
 
@@ -243,7 +257,8 @@ void write_png(const fs::path& path, const FileImage& image, const std::map<std:
   if (!state.info) throw std::bad_alloc();
   // All of it goes to memory, so nothing else can be amiss; libpng may say "too many text chunks".
   if (!encode(state, image, chunks, profile))
-    fail("free some memory", "{}: out of memory while it was encoded as PNG ({})", path.string(), state.problem);
+    fail("free some memory", "{}: out of memory while it was encoded as PNG ({})", path.string(),
+         state.problem);
   write_file(path, state.output);
 }
 

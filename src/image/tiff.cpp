@@ -13,6 +13,8 @@ namespace {
 // A small file that claims much more than deflate and LZW can pack is damaged.
 constexpr int64_t kAlwaysTried = int64_t{64} << 20, kMaxRatio = 3000;
 constexpr tmsize_t kMaxTile = tmsize_t{256} << 20;
+// Writers keep one size of tiles for pictures of all sizes; what is much more is there to take memory.
+constexpr tmsize_t kUsualTile = tmsize_t{16} << 20, kTileRatio = 2;
 
 class TiffReader {
  public:
@@ -24,14 +26,14 @@ class TiffReader {
     read_kind();
     check_size();
     FileImage image{width_, height_, channels_};
-    const auto count = static_cast<size_t>(width_ * height_ * channels_);
-    if (bits_ == 8)
-      image.values = std::vector<uint8_t>(count);
-    else
-      image.values = std::vector<uint16_t>(count);
-    auto* to = static_cast<std::byte*>(const_cast<void*>(image.data()));
+    if (bits_ == 16) image.values = std::vector<uint16_t>();
     const bool before = handle_.warned();
-    TIFFIsTiled(handle_.get()) ? read_tiles(to) : read_rows(to);
+    const auto read_all = [&](FileImage::Values* to) {
+      TIFFIsTiled(handle_.get()) ? read_tiles(to) : read_rows(to);
+    };
+    if (packed_much(image_bytes(), bytes_)) read_all(nullptr);
+    reserve(image.values, width_ * height_ * channels_);
+    read_all(&image.values);
     // Some decoders fill in what is missing and merely warn.
     if (handle_.warned() && !before) damaged();
     if (inverted_) invert(image);
@@ -89,17 +91,22 @@ class TiffReader {
 
   void check_size() const {
     check_read_size(width_, height_, name_);
-    const int64_t bytes = width_ * height_ * channels_ * bits_ / 8;
+    const int64_t bytes = image_bytes();
     if (bytes > kAlwaysTried && bytes > static_cast<int64_t>(bytes_) * kMaxRatio)
       fail("use another copy of the file", "{}: damaged TIFF file: {} bytes cannot hold {}x{} pixels", name_,
            bytes_, width_, height_);
   }
 
   int64_t value_bytes() const { return bits_ / 8; }
+  int64_t image_bytes() const { return width_ * height_ * channels_ * value_bytes(); }
 
-  // A row of a part of the image, or of one of its planes, to its place.
-  void put(const std::byte* from, int64_t x, int64_t y, int64_t count, int64_t plane, std::byte* to) const {
-    std::byte* at = to + (y * width_ + x) * channels_ * value_bytes();
+  // A row of a part of the image, or of one of its planes, to its place; or nowhere.
+  void put(const std::byte* from, int64_t x, int64_t y, int64_t count, int64_t plane,
+           FileImage::Values* to) const {
+    if (!to) return;
+    grow(*to, (y + 1) * width_ * channels_);
+    std::byte* at = std::visit([](auto& v) { return reinterpret_cast<std::byte*>(v.data()); }, *to) +
+                    (y * width_ + x) * channels_ * value_bytes();
     if (!separate_) {
       std::memcpy(at, from, static_cast<size_t>(count * channels_ * value_bytes()));
       return;
@@ -112,7 +119,7 @@ class TiffReader {
   int64_t planes() const { return separate_ ? channels_ : 1; }
   int64_t together() const { return separate_ ? 1 : channels_; }  // values of a pixel that lie together
 
-  void read_rows(std::byte* to) {
+  void read_rows(FileImage::Values* to) {
     const int64_t wanted = width_ * together() * value_bytes();
     if (TIFFScanlineSize(handle_.get()) != wanted) refuse("of an unusual layout");
     std::vector<std::byte> row(static_cast<size_t>(wanted));
@@ -125,7 +132,7 @@ class TiffReader {
       }
   }
 
-  void read_tiles(std::byte* to) {
+  void read_tiles(FileImage::Values* to) {
     uint32_t wide = 0, high = 0;
     if (!TIFFGetField(handle_.get(), TIFFTAG_TILEWIDTH, &wide) ||
         !TIFFGetField(handle_.get(), TIFFTAG_TILELENGTH, &high) || wide == 0 || high == 0)
@@ -133,6 +140,8 @@ class TiffReader {
     const tmsize_t size = TIFFTileSize(handle_.get()), row = TIFFTileRowSize(handle_.get());
     if (row != int64_t{wide} * together() * value_bytes()) refuse("of an unusual layout");
     if (size > kMaxTile || size != row * static_cast<tmsize_t>(high)) refuse("of very large tiles");
+    if (size > std::max(kUsualTile, kTileRatio * image_bytes()))
+      refuse(fmt::format("of {}x{} pixels in tiles of {}x{}", width_, height_, wide, high));
     std::vector<std::byte> tile(static_cast<size_t>(size));
     for (int64_t plane = 0; plane < planes(); ++plane)
       for (int64_t y = 0; y < height_; y += high)

@@ -46,7 +46,8 @@ void write_tiff(const fs::path& path, const FileImage& image,
   good = good && TIFFFlush(handle.get());
   handle.close();
   if (!good || !handle.problem().empty())
-    fail("free some memory", "{}: out of memory while it was encoded as TIFF ({})", path.string(), handle.problem());
+    fail("free some memory", "{}: out of memory while it was encoded as TIFF ({})", path.string(),
+         handle.problem());
   write_file(path, handle.written());
 }
 

@@ -2,6 +2,7 @@
 #include <webp/decode.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "core/error.h"
 #include "image/codecs.h"
@@ -43,10 +44,12 @@ FileImage decode_webp(FileBytes file, const std::string& name) {
   check_read_size(features.width, features.height, name);
   FileImage image{features.width, features.height, features.has_alpha ? 4 : 3};
   const auto row = static_cast<size_t>(image.width * image.channels);
-  std::vector<uint8_t> pixels(row * static_cast<size_t>(image.height));
+  const size_t bytes = row * static_cast<size_t>(image.height);
+  // Not a vector, which would fill with zeros what a damaged file only claims.
+  const std::unique_ptr<uint8_t[]> pixels(new uint8_t[bytes]);
   const auto decode = features.has_alpha ? WebPDecodeRGBAInto : WebPDecodeRGBInto;
-  if (!decode(data, file.size(), pixels.data(), pixels.size(), static_cast<int>(row))) damaged();
-  image.values = std::move(pixels);
+  if (!decode(data, file.size(), pixels.get(), bytes, static_cast<int>(row))) damaged();
+  image.values = std::vector<uint8_t>(pixels.get(), pixels.get() + bytes);
   if (const FileBytes exif = find_riff_chunk(file, "EXIF"); !exif.empty())
     image.orientation = orientation_in(exif);
   if (const FileBytes profile = find_riff_chunk(file, "ICCP"); profile.size() <= kMaxProfile)

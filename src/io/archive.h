@@ -1,36 +1,63 @@
-// Entries of a tar or zip archive, compressed or not, each taken whole into memory. Zip files of stored
-// entries that are mapped rather than copied are io/zip.h's.
+// The files in a tar or zip archive, compressed or not, one after the other and piece by piece: each can be
+// judged by its size and its beginning before it lies in memory. Zip files of stored entries that are mapped
+// rather than copied are io/zip.h's.
 #pragma once
 
-#include <functional>
-#include <map>
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <span>
+#include <streambuf>
 #include <string>
 #include <vector>
 
 #include "core/files.h"
 
+struct archive;
+
 namespace mdsm::io {
 
 enum class ArchiveFormat { tar, zip };  // tar: plain, or compressed once with gzip, bzip2, xz or zstd
 
-struct ArchiveEntries {
-  ArchiveFormat format = ArchiveFormat::tar;
-  size_t largest = size_t{1} << 32;                   // bytes of one entry; more is an error
-  std::string hint = "use another copy of the file";  // what to do about a damaged archive
-  // From an entry's path in the archive to its name in the result; "" leaves it out.
-  std::function<std::string(const std::string&)> name;
+// Errors name the file and give the hint.
+class ArchiveMembers {
+ public:
+  explicit ArchiveMembers(const fs::path& path);  // zip where the file begins like one, else tar
+  ArchiveMembers(const fs::path& path, ArchiveFormat format, std::string hint);
+
+  bool next();  // to the next file; false at the end
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }  // as the archive says
+  uint64_t archive_bytes() const { return archive_bytes_; }
+
+  // Fewer only at the member's end.
+  size_t read(std::span<std::byte> to);
+  // `start`, which has been read, and all that is left. More than `most` is an error, before it is read where
+  // the archive says so.
+  std::vector<std::byte> rest(size_t most, std::vector<std::byte> start = {});
+  // Reads what is left without keeping it.
+  void skip();
+  [[noreturn]] void fail_damaged() const;
+
+ private:
+  struct Close {
+    void operator()(archive* a) const;
+  };
+  std::unique_ptr<archive, Close> in_;
+  std::string name_, hint_, path_;
+  uint64_t size_ = 0, archive_bytes_ = 0;
 };
 
-// zip where the file begins like one.
-ArchiveFormat archive_format(const fs::path& path);
-// Paths of the first so many files in it, to tell kinds of archives apart; none where it is no archive.
-std::vector<std::string> first_entries(const fs::path& path, size_t count);
+// A member as a stream. What is wrong with the archive is thrown out of its functions.
+class MemberStream : private std::streambuf, public std::istream {
+ public:
+  explicit MemberStream(ArchiveMembers& members);
 
-// Calls with every wanted file's name and content, in the order of the archive. Errors name the file.
-void for_each_entry(const fs::path& path, const ArchiveEntries& wanted,
-                    const std::function<void(const std::string&, std::vector<std::byte>)>& take);
-// The contents of the wanted entries by name; where a name comes twice, the last. Errors name the file.
-std::map<std::string, std::vector<std::byte>> read_archive(const fs::path& path,
-                                                           const ArchiveEntries& wanted);
+ private:
+  std::streambuf::int_type underflow() override;
+
+  ArchiveMembers& members_;
+  std::vector<std::byte> piece_;
+};
 
 }  // namespace mdsm::io

@@ -4,8 +4,7 @@
 
 #include <array>
 #include <bit>
-#include <cstring>
-#include <sstream>
+#include <type_traits>
 
 #include "core/error.h"
 #include "core/open_file.h"
@@ -106,7 +105,8 @@ class HeaderParser {
   size_t at_ = 0;
 };
 
-std::string read_header_text(std::istream& in, const std::string& name) {
+// left: the file's bytes; those behind the header afterwards.
+std::string read_header_text(std::istream& in, uint64_t& left, const std::string& name) {
   std::array<char, 8> start{};
   if (!in.read(start.data(), start.size()) || std::string_view(start.data(), 6) != kMagic)
     fail("save it with numpy.save", "{}: not an .npy file", name);
@@ -120,6 +120,7 @@ std::string read_header_text(std::istream& in, const std::string& name) {
   std::string text(length, '\0');
   if (!in || !in.read(text.data(), length))
     fail("use another copy of the file", "{}: the file ends inside its header", name);
+  left -= std::min<uint64_t>(left, start.size() + (major == 1 ? 2 : 4) + length);
   return text;
 }
 
@@ -153,20 +154,23 @@ size_t checked_count(const Header& header, size_t item, uint64_t bytes, const st
   return static_cast<size_t>(count);
 }
 
-template <class T>
+// In pieces: memory follows what is there, and values of another type never lie in it as a whole.
+template <class T, class Stored = T>
 std::vector<T> read_values(std::istream& in, size_t count, const std::string& name) {
-  std::vector<T> values(count);
-  if (!in.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(count * sizeof(T))))
-    fail("check the disk", "{}: reading failed after {} bytes", name, in.gcount());
-  return values;
-}
-
-std::vector<float> read_doubles(std::istream& in, size_t count, const std::string& name) {
-  std::vector<float> values;
+  constexpr size_t kPiece = 1 << 16;
+  std::vector<T> values;
+  std::vector<Stored> piece;
   values.reserve(count);
-  while (values.size() < count) {  // in pieces: the doubles never lie in memory as a whole
-    const auto piece = read_values<double>(in, std::min<size_t>(count - values.size(), 1 << 16), name);
-    for (const double value : piece) values.push_back(static_cast<float>(value));
+  while (values.size() < count) {
+    piece.resize(std::min(count - values.size(), kPiece));
+    if (!in.read(reinterpret_cast<char*>(piece.data()),
+                 static_cast<std::streamsize>(piece.size() * sizeof(Stored))))
+      fail("use another copy of the file", "{}: the file ends after {} of {} values", name,
+           values.size() + static_cast<size_t>(in.gcount()) / sizeof(Stored), count);
+    if constexpr (std::is_same_v<T, Stored>)
+      values.insert(values.end(), piece.begin(), piece.end());
+    else
+      for (const Stored value : piece) values.push_back(static_cast<T>(value));
   }
   return values;
 }
@@ -200,31 +204,12 @@ void write_array(const fs::path& path, const char* descr, const std::vector<int6
   file.commit();
 }
 
-// bytes: of the whole file.
-NpyArray read_array(std::istream& in, uint64_t bytes, const std::string& name) {
-  const std::string text = read_header_text(in, name);
-  const Header header = HeaderParser(text, name).parse();
-  const size_t item = item_size(header, name);
-  const size_t count = checked_count(header, item, bytes - static_cast<uint64_t>(in.tellg()), name);
-  NpyArray array{header.shape, {}};
-  if (item == 1)
-    array.values = read_values<uint8_t>(in, count, name);
-  else
-    array.values = item == 4 ? read_values<float>(in, count, name) : read_doubles(in, count, name);
-  return array;
-}
-
 // A stream over bytes that somebody else keeps.
 class MemoryBuffer : public std::streambuf {
  public:
   explicit MemoryBuffer(std::span<const std::byte> bytes) {
     char* begin = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
     setg(begin, begin, begin + bytes.size());
-  }
-
- private:
-  pos_type seekoff(off_type offset, std::ios::seekdir from, std::ios::openmode) override {  // for tellg()
-    return from == std::ios::cur && offset == 0 ? pos_type(gptr() - eback()) : pos_type(off_type(-1));
   }
 };
 
@@ -236,19 +221,42 @@ std::string bytes_of_array(const char* descr, const std::vector<int64_t>& shape,
 
 }  // namespace
 
+void check_npy(std::istream& in, uint64_t bytes, const std::string& name) {
+  const std::string text = read_header_text(in, bytes, name);
+  const Header header = HeaderParser(text, name).parse();
+  checked_count(header, item_size(header, name), bytes, name);
+  in.ignore(static_cast<std::streamsize>(bytes));
+  if (static_cast<uint64_t>(in.gcount()) < bytes)
+    fail("use another copy of the file", "{}: the file ends after {} of {} bytes", name, in.gcount(), bytes);
+}
+
+NpyArray read_npy(std::istream& in, uint64_t bytes, const std::string& name) {
+  const std::string text = read_header_text(in, bytes, name);
+  const Header header = HeaderParser(text, name).parse();
+  const size_t item = item_size(header, name);
+  const size_t count = checked_count(header, item, bytes, name);
+  NpyArray array{header.shape, {}};
+  if (item == 1)
+    array.values = read_values<uint8_t>(in, count, name);
+  else
+    array.values =
+        item == 4 ? read_values<float>(in, count, name) : read_values<float, double>(in, count, name);
+  return array;
+}
+
 NpyArray read_npy(const fs::path& path) {
   const std::string name = path.string();
   std::error_code error;
   if (!fs::is_regular_file(path, error))
     fail("check the path", "{}: {}", name, fs::exists(path, error) ? "not a plain file" : "no such file");
   std::ifstream in = open_file(path);
-  return read_array(in, fs::file_size(path), name);
+  return read_npy(in, fs::file_size(path), name);
 }
 
 NpyArray parse_npy_array(std::span<const std::byte> file, const std::string& name) {
   MemoryBuffer buffer(file);
   std::istream in(&buffer);
-  return read_array(in, file.size(), name);
+  return read_npy(in, file.size(), name);
 }
 
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const float> values) {
@@ -260,24 +268,19 @@ void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::spa
 }
 
 NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name) {
-  const auto start = file.first(std::min<size_t>(file.size(), kMaxHeader + 16));
-  std::istringstream in(std::string(reinterpret_cast<const char*>(start.data()), start.size()));
-  const std::string text = read_header_text(in, name);
+  MemoryBuffer buffer(file);
+  std::istream in(&buffer);
+  return read_npy_doubles(in, file.size(), name);
+}
+
+NpyDoubles read_npy_doubles(std::istream& in, uint64_t bytes, const std::string& name) {
+  const std::string text = read_header_text(in, bytes, name);
   const Header header = HeaderParser(text, name).parse();
-  const auto begin = static_cast<size_t>(in.tellg());
   const auto read_as = [&](auto kind) {
     using T = decltype(kind);
     check_order(header, name);
-    NpyDoubles array{header.shape, {}};
-    array.values.resize(checked_count(header, sizeof(T), file.size() - begin, name));
-    const std::byte* at = file.data() + begin;
-    for (double& value : array.values) {
-      T stored;
-      std::memcpy(&stored, at, sizeof stored);
-      value = static_cast<double>(stored);
-      at += sizeof stored;
-    }
-    return array;
+    const size_t count = checked_count(header, sizeof(T), bytes, name);
+    return NpyDoubles{header.shape, read_values<double, T>(in, count, name)};
   };
   const std::string& type = header.descr;
   if (type == "<f8") return read_as(double{});

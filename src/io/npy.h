@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <span>
 #include <string>
 #include <variant>
@@ -18,6 +19,10 @@ struct NpyArray {
 };
 
 NpyArray read_npy(const fs::path& path);
+// bytes: of the whole file, which the header must agree with before anything is read.
+NpyArray read_npy(std::istream& in, uint64_t bytes, const std::string& name);
+// Whether it is whole, without keeping it.
+void check_npy(std::istream& in, uint64_t bytes, const std::string& name);
 NpyArray parse_npy_array(std::span<const std::byte> file, const std::string& name);
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const float> values);
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const uint8_t> values);
@@ -26,6 +31,7 @@ struct NpyDoubles {
   std::vector<int64_t> shape;
   std::vector<double> values;  // float32 and integers are converted
 };
+NpyDoubles read_npy_doubles(std::istream& in, uint64_t bytes, const std::string& name);
 NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name);
 // The bytes of such a file.
 std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const double> values);

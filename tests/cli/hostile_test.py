@@ -50,13 +50,45 @@ def header(width, height, bits=8, colour=0):
     return chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0))
 
 
-def tar_of(name, size):
+def tar(files):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
-        info = tarfile.TarInfo(name)
-        info.size = size
-        archive.addfile(info, io.BytesIO(bytes(size)))
+        for name, content in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
     return out.getvalue()
+
+
+def tar_of(name, size):
+    return tar([(name, bytes(size))])
+
+
+def npz(name, start, zeros_after):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, start + bytes(zeros_after))
+    return out.getvalue()
+
+
+def tiff(**changes):
+    """8-bit grey, nothing but its directory."""
+    tags = {256: 10, 257: 10, 258: 8, 259: 1, 262: 1, 277: 1, **{int(tag[1:]): value for tag, value in changes.items()}}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags.items()))
+    return b"II*\0" + struct.pack("<IH", 8, len(tags)) + entries + bytes(4)
+
+
+def jpeg(side, blocks):
+    """Three colours, of whose every 8x8 block both codes are one bit, 0."""
+    sizes = b"\xff\xc0\x00\x11\x08" + struct.pack(">HH", side, side) + b"\x03\x01\x11\x00\x02\x11\x00\x03\x11\x00"
+    codes = b"".join(b"\xff\xc4\x00\x14" + bytes([kind, 1]) + bytes(16) for kind in (0, 16))
+    scan = b"\xff\xda\x00\x0c\x03\x01\x00\x02\x00\x03\x00\x00\x3f\x00"
+    return b"\xff\xd8\xff\xdb\x00\x43\x00" + b"\x01" * 64 + sizes + codes + scan + bytes(blocks * 3 * 2 // 8) + b"\xff\xd9"
+
+
+def webp(side, end):
+    data = b"\x2f" + struct.pack("<I", side - 1 | side - 1 << 14) + end
+    return b"RIFF" + struct.pack("<I", 12 + len(data)) + b"WEBPVP8L" + struct.pack("<I", len(data)) + data
 
 
 def zeros(count):
@@ -121,8 +153,15 @@ class Hostile(unittest.TestCase):
         for text in (b"[" * 100000, b'{"a":' * 100000, b'{"x": ' + b"[" * 90 + b"]" * 90 + b"}"):
             self.refused("nest.safetensors", "energy", "--model", self.write("nest.safetensors", formats.safetensors(text, b"")), "--data", self.data)
 
+    def test_a_header_of_many_objects(self):
+        for name, one, words in (("empty", b"{}", "'dtype' is missing"),
+                                 ("tensors", b'{"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}', "not an mdsm model")):
+            with self.subTest(name):
+                text = b"{" + b",".join(b'"%d": %s' % (i, one) for i in range(100_000)) + b"}"
+                self.refused(words, "energy", "--model", self.write(name + ".safetensors", formats.safetensors(text, b"")), "--data", self.data)
+
     def test_a_header_of_many_values(self):
-        text = b'{"x": {"dtype": "F32", "data_offsets": [0, 0], "shape": [' + b"1," * 5_000_000 + b"1]}}"
+        text = b'{"x": {"dtype": "F32", "data_offsets": [0, 0], "shape": [' + b"1," * 4_000_000 + b"1]}}"
         self.refused("list of more than", "energy", "--model", self.write("wide.safetensors", formats.safetensors(text, b"")), "--data", self.data)
 
     def test_nested_configuration(self):
@@ -198,12 +237,90 @@ class Hostile(unittest.TestCase):
             self.assertLess(memory, MAX_MEMORY)
 
     def test_archives(self):
-        inner = gzip.compress(tar_of("data_batch_1.bin", 100_000_000), mtime=0)
+        inner = gzip.compress(tar_of("data_batch_1.bin", 30_000_000), mtime=0)
         self.refused("no whole number of CIFAR-10 records", "data", self.write("many.tar.gz", inner))
-        large = gzip.compress(tar_of("data_batch_1.bin", 300_000_000), mtime=0)  # the largest of CIFAR-100 has 155
-        self.refused("more than", "data", self.write("large.tar.gz", large))
+        batches = tar([(f"data_batch_{i}", bytes(100_000_000)) for i in range(1, 6)])  # a real one has 31 MB
+        self.refused("more than", "data", self.write("large.tar.gz", gzip.compress(batches, 1, mtime=0)))
         twice = gzip.compress(gzip.compress(inner, mtime=0), mtime=0)
         self.refused("compressed more than once", "data", self.write("nested.tar.gz", twice))
+
+    def test_archives_of_images(self):
+        side = 4096
+        image = png(header(side, side), chunk(b"IDAT", zeros(side * (side + 1))), chunk(b"IEND", b""))
+        files = tar([("a.png", image)] + [(f"b{i}.png", b"x") for i in range(19)])
+        self.refused("19 of 20 images cannot be read", "data", self.write("one.tar.gz", gzip.compress(files, mtime=0)))
+        names = [f"{i}.png" for i in range(6)]
+        for size, start, words in ((120_000_000, b"", "0.png of 120 MB"), (60_000_000, b"", "neither PNG"), (60_000_000, image[:33], "damaged PNG")):
+            content = start + bytes(size - len(start))
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+                for name in names:
+                    archive.writestr(name, content)
+            for end, archive in ((".zip", packed.getvalue()), (".tar.gz", gzip.compress(tar((name, content) for name in names), 1, mtime=0))):
+                with self.subTest(end=end, size=size, words=words):
+                    path = self.write("large" + end, archive)
+                    self.refused(words, "data", path)
+                    self.refused("none of 6 images can be read", "data", path, "--skip-damaged")
+
+    def test_idx(self):
+        images = bytes(300_000 * 784)
+        for claimed, words in ((2_000_000, "too many for"), (310_000, "the file holds 300000"), (290_000, "goes on")):
+            with self.subTest(claimed=claimed):
+                path = self.write("a-images-idx3-ubyte.gz", gzip.compress(struct.pack(">IIII", 0x803, claimed, 28, 28) + images, mtime=0))
+                if claimed > 300_000:
+                    self.refused(words, "data", path)
+                else:
+                    self.assertIn(words, peak(["data", path])[1])
+        self.refused("the file holds 6;", "data", self.write("a-images-idx3-ubyte", struct.pack(">IIII", 0x803, 2**31 - 1, 28, 28) + bytes(5000)))
+
+    def test_npz(self):
+        size, shape = 250_000_000, (250_000, 1, 25, 40)
+        more = formats.npy((260_000, 1, 25, 40), b"", "|u1")
+        self.refused("the header says", "data", self.write("images.npz", npz("arr_0.npy", more, size)))
+        # The archive says that there are as many bytes as the array's header does, and has fewer.
+        whole = len(more) + 260_000_000
+        lying = npz("arr_0.npy", more, size).replace(struct.pack("<I", len(more) + size), struct.pack("<I", whole))
+        self.refused("damaged archive|the file ends", "data", self.write("images.npz", lying))
+        good = npz("arr_0.npy", formats.npy(shape, b"", "|u1"), size)
+        directory = good.rindex(b"PK\1\2")
+        wrong = good[:14] + b"abcd" + good[18:directory + 16] + b"abcd" + good[directory + 20:]  # the checksum
+        self.refused("damaged archive", "data", self.write("images.npz", wrong))
+        out = io.BytesIO(npz("arr_0.npy", formats.npy((2, 1, 8, 8), b"", "|u1"), 128))
+        with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("arr_1.npy", formats.npy((size // 8,), b"", "<f8") + bytes(size))
+        self.refused("one label for each image", "data", self.write("images.npz", out.getvalue()))
+
+    def test_pictures(self):
+        side = 8192
+        rows = zeros((side // 8 + 1) * side)
+        palette = header(side, side, 1, 3) + chunk(b"PLTE", bytes(6))
+        blocks = (side // 8) ** 2
+        files = (("palette.png", png(palette, chunk(b"IDAT", rows[:-200]), chunk(b"IEND", b"")), "damaged PNG"),
+                 ("a.jpg", jpeg(side, 80), "cannot hold 8192x8192"), ("most.jpg", jpeg(side, blocks * 99 // 100), "damaged JPEG"),
+                 ("a.webp", webp(side, b"\xff" * 19 + b"\0"), "damaged WebP"),
+                 ("tile.tif", tiff(t322=16384, t323=16384, t324=8, t325=100), "tiles of 16384x16384"),
+                 ("rows.tif", tiff(t256=8192, t257=8000, t273=8, t278=1, t279=100), "damaged TIFF"))
+        for name, content, words in files:
+            with self.subTest(name):
+                self.refused(words, "data", self.write("pictures/" + name, content))
+        # What is whole is read, with one copy beside it; libwebp keeps one of its own.
+        for name, content in (("whole.png", png(palette, chunk(b"IDAT", rows), chunk(b"IEND", b""))), ("whole.jpg", jpeg(side, blocks)),
+                              ("whole.webp", webp(side, b"\x88\x88\x08" + bytes(15)))):
+            with self.subTest(name):
+                code, errors, memory = peak(["data", self.write("pictures/" + name, content)])
+                self.assertEqual((code, errors), (0, ""))
+                if MEASURED:
+                    self.assertLess(memory, 500)
+
+    def test_statistics_that_are_not_symmetric(self):
+        size = 4096
+        first = bytes(8 * size - 8) + struct.pack("<d", 1)
+        out = io.BytesIO(npz("sigma.npy", formats.npy((size, size), b"", "<f8") + first, 8 * size * (size - 1)))
+        with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("mu.npy", formats.npy((size,), bytes(8 * size), "<f8"))
+        fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures")
+        self.refused("not symmetric", "evaluate", "--samples", fixtures + "/images.npy", "--classifier",
+                     fixtures + "/classifier.safetensors", "--statistics", self.write("s.npz", out.getvalue()))
 
     def test_statistics(self):
         size = 6000
@@ -221,6 +338,9 @@ class Hostile(unittest.TestCase):
 
     def test_matlab(self):
         start = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
+        pixels = bytes(60_000 * 3072)
+        packed = zlib.compress(matrix(9, (32, 32, 3, 60_000), b"X", struct.pack("<II", 2, len(pixels)) + pixels))
+        self.refused("has no variable y", "data", self.write("m/x.mat", start + struct.pack("<II", 15, len(packed)) + packed))
         for name, content in (("cells", matrix(1, (0x07000040, 4, 3, 2), b"X")), ("numbers", matrix(9, (2**30, 2**30, 3, 2), b"X")),
                               ("struct", matrix(2, (2**31 - 1, 2**31 - 1), b"X"))):
             with self.subTest(name):

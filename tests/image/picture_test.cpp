@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "temporary_folder.h"
 
 namespace mdsm::image {
 namespace {
@@ -32,6 +33,19 @@ TEST(Picture, FloatsStayFloats) {
   const Tensor grey({1, 1, 6, 6}, 0.1234f);
   const Picture larger = resize(to_picture(grey), 12, 12);
   for (const float value : std::get<std::vector<float>>(larger.values)) EXPECT_FLOAT_EQ(value, 0.1234f);
+}
+
+// So much smaller than its pixels that it is decoded without keeping them first.
+TEST(Picture, ALargeFlatOneComesBack) {
+  const TemporaryFolder folder;
+  Picture picture{{1, 1, 8200, 8200}, std::vector<uint8_t>(8200 * 8200, 7)};
+  std::get<0>(picture.values)[8200 * 8100 + 12] = 200;
+  for (const char* name : {"a.png", "a.tif"}) {
+    write_picture(folder / name, picture);
+    ASSERT_LT(fs::file_size(folder / name), 600'000u);
+    const Picture read = read_picture(folder / name);
+    EXPECT_TRUE(read.values == picture.values) << name;
+  }
 }
 
 TEST(Picture, MissingPixelsBecomeBlackInAllChannels) {

@@ -37,46 +37,62 @@ std::string text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Entries "in/...", without that folder.
-ArchiveEntries inner(ArchiveFormat format) {
-  ArchiveEntries wanted;
-  wanted.format = format;
-  wanted.name = [](const std::string& path) { return path.starts_with("in/") ? path.substr(3) : ""; };
-  return wanted;
-}
-
-TEST(Archive, GivesTheWantedEntriesOfBothFormats) {
+TEST(Archive, GivesTheFilesOfBothFormats) {
   const TemporaryFolder folder;
   const std::string large(3'000'000, 'x');  // more than one piece
   for (const ArchiveFormat format : {ArchiveFormat::tar, ArchiveFormat::zip}) {
-    write_archive(folder / "a", format,
-                  {{"in/a", "one"}, {"out/b", "two"}, {"in/c", large}, {"in/a", "last"}});
-    const auto found = read_archive(folder / "a", inner(format));
-    ASSERT_EQ(found.size(), 2u);
-    EXPECT_EQ(text(found.at("a")), "last");
-    EXPECT_EQ(text(found.at("c")), large);
+    write_archive(folder / "a", format, {{"in/a", "one"}, {"b", "two"}, {"in/c", large}});
+    ArchiveMembers members(folder / "a");
+    EXPECT_EQ(members.archive_bytes(), fs::file_size(folder / "a"));
+    ASSERT_TRUE(members.next());
+    EXPECT_EQ(members.path(), "in/a");
+    EXPECT_EQ(members.size(), 3u);
+    ASSERT_TRUE(members.next());  // what was not read is passed over
+    EXPECT_EQ(text(members.rest(3)), "two");
+    ASSERT_TRUE(members.next());
+    std::vector<std::byte> start(5);
+    EXPECT_EQ(members.read(start), 5u);
+    EXPECT_EQ(text(members.rest(large.size(), start)), large);
+    EXPECT_FALSE(members.next());
   }
 }
 
-TEST(Archive, TooLargeAnEntryIsRefused) {
+TEST(Archive, AFileCanBeReadAsAStream) {
   const TemporaryFolder folder;
-  write_archive(folder / "a", ArchiveFormat::tar, {{"in/a", std::string(2000, 'x')}});
-  ArchiveEntries wanted = inner(ArchiveFormat::tar);
-  wanted.largest = 2000;
-  EXPECT_NO_THROW(read_archive(folder / "a", wanted));
-  wanted.largest = 1999;
-  EXPECT_ERROR(read_archive(folder / "a", wanted), "an entry of more than 2.00 kB");
+  const std::string large(300'000, 'x');
+  write_archive(folder / "a", ArchiveFormat::tar, {{"a", large + "\nend"}});
+  ArchiveMembers members(folder / "a");
+  ASSERT_TRUE(members.next());
+  MemberStream in(members);
+  std::string line, end;
+  std::getline(in, line);
+  EXPECT_EQ(line, large);
+  std::getline(in, end);
+  EXPECT_EQ(end, "end");
+  EXPECT_TRUE(in.eof());
+}
+
+TEST(Archive, TooLargeAFileIsRefused) {
+  const TemporaryFolder folder;
+  write_archive(folder / "a", ArchiveFormat::tar,
+                {{"a", std::string(2000, 'x')}, {"b", std::string(2000, 'x')}});
+  ArchiveMembers members(folder / "a");
+  members.next();
+  EXPECT_NO_THROW(members.rest(2000));
+  members.next();
+  EXPECT_ERROR(members.rest(1999), "an entry of more than 2.00 kB");
 }
 
 TEST(Archive, DamageNamesTheFileAndTheHint) {
   const TemporaryFolder folder;
   put(folder / "a", "not an archive at all");
   for (const ArchiveFormat format : {ArchiveFormat::tar, ArchiveFormat::zip}) {
-    ArchiveEntries wanted = inner(format);
-    wanted.hint = "try the other one";
-    EXPECT_ERROR(read_archive(folder / "a", wanted), "damaged archive");
-    EXPECT_ERROR(read_archive(folder / "a", wanted), "try the other one");
-    EXPECT_ERROR(read_archive(folder / "none", wanted), "none");
+    const auto read = [&](const char* file) {
+      ArchiveMembers(folder / file, format, "try the other one").next();
+    };
+    EXPECT_ERROR(read("a"), "damaged archive");
+    EXPECT_ERROR(read("a"), "try the other one");
+    EXPECT_ERROR(read("none"), "none");
   }
 }
 

@@ -58,15 +58,19 @@ Samples in_batches(EnergyModel& energy, std::span<const uint64_t> seeds, int64_t
   return all;
 }
 
+// use: how a guide is computed.
 Samples draw(EnergyModel& energy, const nlohmann::json& info, std::span<const uint64_t> seeds, int64_t batch,
-             const DrawOptions& options) {
+             const DrawOptions& options, const app::ModelUse& use) {
   OptionSet set("sample", "");
   app::SamplerChoice sampler;
   sampler.declare(set, sample::samplers().names());
   api::apply(set, options.settings);
   sampler.resolve(set, info);
-  return in_batches(energy, seeds, batch, options.progress,
-                    [&](const sample::Run& run, int64_t) { return sampler.draw(run); });
+  const auto guide = sampler.make_guide(use, batch, energy.image_shape());
+  return in_batches(energy, seeds, batch, options.progress, [&](sample::Run run, int64_t) {
+    run.guide = guide.get();
+    return sampler.draw(run);
+  });
 }
 
 // One mask for all images or one for each, in values of 0 and 1.
@@ -174,7 +178,7 @@ void Model::energy_and_gradient_impl(ConstTensorView x, std::span<float> energy,
 }
 
 Samples Model::sample(std::span<const uint64_t> seeds, const DrawOptions& options) {
-  return clamped(draw(*this, parts_->model.info, seeds, parts_->batch(image_shape()), options));
+  return clamped(draw(*this, parts_->model.info, seeds, parts_->batch(image_shape()), options, parts_->use));
 }
 
 Denoised Model::denoise(ConstTensorView images, const OnProgress& progress) {
@@ -241,7 +245,7 @@ std::vector<uint64_t> seed_range(uint64_t first, int64_t count) {
 
 Samples draw_samples(EnergyModel& energy, std::span<const uint64_t> seeds, const DrawOptions& options,
                      int64_t batch) {
-  return draw(energy, nlohmann::json::object(), seeds, batch, options);
+  return draw(energy, nlohmann::json::object(), seeds, batch, options, {.threads = thread_count()});
 }
 
 Tensor read_picture(const std::string& path) {

@@ -114,11 +114,7 @@ Shape image_shape(const network::Model& model, const data::Dataset& images) {
   return wanted;
 }
 
-std::vector<std::string> bundled_models() {
-  std::vector<std::string> names = network::list_bundled();
-  std::erase_if(names, [](const std::string& name) { return name.starts_with(network::kClassifierPrefix); });
-  return names;
-}
+std::vector<std::string> bundled_models() { return network::list_bundled_models(); }
 
 std::string bundled_models_text() { return fmt::format("{}", fmt::join(bundled_models(), ", ")); }
 

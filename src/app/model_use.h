@@ -50,7 +50,7 @@ int64_t batch_of(const Shape& image, int64_t asked);
 // own, which the data must have.
 Shape image_shape(const network::Model& model, const data::Dataset& images);
 
-// Names of the models that come with the program, without the classifiers; the text has commas between.
+// Names of the models that come with the program; the text has commas between.
 std::vector<std::string> bundled_models();
 std::string bundled_models_text();
 

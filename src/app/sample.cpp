@@ -40,6 +40,7 @@ class SampleJob {
         world_(*options.world),
         batch_(batch_of(options, model)),
         model_(options.use.make(model, batch_, image_shape(options, model))),
+        guide_(sampler.make_guide(options.use, batch_, image_shape(options, model))),
         trajectory_(*model_, first_of(options.seeds, kTrajectories)) {
     check_same(world_, same());
     if (world_.first()) store_.emplace(options.out, parameters_, options.resume, options.force);
@@ -68,7 +69,7 @@ class SampleJob {
   distributed::Communicator& world_;
   std::optional<report::SampleStore> store_;  // of rank 0
   int64_t batch_;
-  std::unique_ptr<engine::EnergyModel> model_;
+  std::unique_ptr<engine::EnergyModel> model_, guide_;
   report::Trajectory trajectory_;
   std::optional<report::LiveView> live_;  // of rank 0
 };
@@ -121,8 +122,8 @@ report::SampleSet SampleJob::draw_batch(std::span<const uint64_t> seeds, int64_t
         before, n, report.done(),
         fmt::format("step {} of {}, energy {:.4g}", report.step, report.steps, mean(report.energy)));
   };
-  sample::Samples drawn =
-      sampler_.draw({.model = *model_, .seeds = seeds, .observer = observer, .stop = &stop_});
+  sample::Samples drawn = sampler_.draw(
+      {.model = *model_, .seeds = seeds, .observer = observer, .stop = &stop_, .guide = guide_.get()});
   report::SampleSet set;
   if (drawn.stopped) return set;
   for (float& value : drawn.x.values()) value = std::clamp(value, 0.0f, 1.0f);

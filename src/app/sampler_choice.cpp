@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "sample/model_defaults.h"
 
 namespace mdsm::app {
@@ -37,6 +38,25 @@ void SamplerChoice::resolve(OptionSet& options, const nlohmann::json& info) {
   parameters_ = options.chosen_json();
   chosen_->complete(parameters_);
   parameters_["sampler"] = name_;
+  const std::string guide = chosen_->guide();
+  if (guide.empty()) return;
+  try {
+    guide_ = network::load_model(guide);
+  } catch (const Error& error) {
+    fail("name it with --guide, or draw without one by --guidance 0", "the guide: {}", error.message());
+  }
+  parameters_["guide-hash"] = model_parameters(guide, *guide_).at("model-hash");
+}
+
+std::unique_ptr<engine::EnergyModel> SamplerChoice::make_guide(const ModelUse& use, int64_t largest_batch,
+                                                               const Shape& image) const {
+  if (!guide_) return nullptr;
+  const network::Spec& spec = guide_->parameters.spec();
+  const Shape own = spec.input(1);
+  if (own.c != image.c || (!spec.any_size() && own != image.with_n(1)))
+    fail("use one that was trained on the same images", "the guide {} has images of shape {}, the model {}",
+         chosen_->guide(), own.text(), image.with_n(1).text());
+  return use.make(*guide_, largest_batch, image);
 }
 
 }  // namespace mdsm::app

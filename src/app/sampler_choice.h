@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/model_use.h"
 #include "core/options.h"
 #include "sample/registry.h"
 
@@ -24,6 +25,10 @@ class SamplerChoice {
 
   const std::string& name() const { return name_; }
   const sample::Sampler& sampler() const { return *chosen_; }  // after resolve()
+  // The model that guides the sampler, for images of this shape; null where there is none. It goes into
+  // Run::guide.
+  std::unique_ptr<engine::EnergyModel> make_guide(const ModelUse& use, int64_t largest_batch,
+                                                  const Shape& image) const;
   sample::Samples draw(const sample::Run& run) const { return chosen_->draw(run); }
   // Everything that the samples depend on, and nothing else.
   const nlohmann::json& parameters() const { return parameters_; }
@@ -32,6 +37,7 @@ class SamplerChoice {
   std::string name_;
   std::vector<std::pair<std::string, std::unique_ptr<sample::Sampler>>> offered_;
   const sample::Sampler* chosen_ = nullptr;
+  std::optional<network::Model> guide_;
   nlohmann::json parameters_;
 };
 

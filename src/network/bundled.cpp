@@ -31,4 +31,12 @@ std::vector<std::string> list_bundled() {
   return {names.begin(), names.end()};
 }
 
+std::vector<std::string> list_bundled_models() {
+  std::vector<std::string> names = list_bundled();
+  std::erase_if(names, [](const std::string& name) {
+    return name.starts_with(kClassifierPrefix) || name.starts_with(kGuidePrefix);
+  });
+  return names;
+}
+
 }  // namespace mdsm::network

@@ -12,6 +12,7 @@
 namespace mdsm::network {
 
 inline constexpr std::string_view kClassifierPrefix = "classifier-";  // of files of mdsm classifier
+inline constexpr std::string_view kGuidePrefix = "guide-";  // of models that are there to guide others
 
 // Folders that are looked at, first to last.
 std::vector<fs::path> bundled_folders();
@@ -19,5 +20,7 @@ std::vector<fs::path> bundled_folders();
 std::optional<fs::path> find_bundled(const std::string& name);
 // Names of all files found, in order, each once.
 std::vector<std::string> list_bundled();
+// Those of models to be used by themselves: neither classifiers nor guides.
+std::vector<std::string> list_bundled_models();
 
 }  // namespace mdsm::network

@@ -30,8 +30,7 @@ json metadata_value(const std::string& text) {
 
 // A name that is nearly one of a bundled model gets that; otherwise all of them.
 [[noreturn]] void fail_not_there(const fs::path& path) {
-  std::vector<std::string> names = list_bundled();
-  std::erase_if(names, [](const std::string& name) { return name.starts_with(kClassifierPrefix); });
+  const std::vector<std::string> names = list_bundled_models();
   const std::string nearest = nearest_name(path.string(), names);
   fail(!nearest.empty() ? fmt::format("did you mean {}?", nearest)
        : names.empty()

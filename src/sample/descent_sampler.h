@@ -22,11 +22,13 @@ class DescentSampler : public Sampler {
     take_noise_range(options, info, options_.sigma_min);
     check_steps_given(options, options_.steps);
     check_noise_levels(options_.sigma_min, options_.sigma_max);
+    resolve_own(options);
   }
 
  protected:
   virtual std::string what_steps_are() const = 0;  // for the help
   virtual void declare_own(OptionSet& options) = 0;
+  virtual void resolve_own(const OptionSet& /*options*/) {}
 
   Options options_;
 };

@@ -9,7 +9,15 @@ using nlohmann::json;
 
 namespace {
 constexpr const char* kSampler = "multistep";
+
+// A file names a model beside the others, never a path.
+bool is_name(const json& value) {
+  constexpr size_t kMaxName = 100;
+  if (!value.is_string()) return false;
+  const auto& text = value.get_ref<const std::string&>();
+  return text.size() <= kMaxName && !text.starts_with('.') && text.find('/') == std::string::npos;
 }
+}  // namespace
 
 json model_defaults(const std::string& list, const std::string& option) {
   if (list.empty()) return json::object();
@@ -35,9 +43,13 @@ void take_model_defaults(OptionSet& options, const json& info, const std::string
   const json own = info.value("sampling", json());
   if (!own.is_object() || !own.contains(sampler) || !own.at(sampler).is_object()) return;
   const json known = options.chosen_json();
-  for (const auto& [name, value] : own.at(sampler).items())
-    if (known.contains(name) && (value.is_number() || value.is_boolean()))
+  for (const auto& [name, value] : own.at(sampler).items()) {
+    if (!known.contains(name)) continue;
+    if (name == "guide" && is_name(value))
+      options.set_default(name, value.get<std::string>());
+    else if (name != "guide" && (value.is_number() || value.is_boolean()))
       options.set_default(name, value.dump());
+  }
 }
 
 }  // namespace mdsm::sample

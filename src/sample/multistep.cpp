@@ -1,5 +1,6 @@
 #include "sample/multistep.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "sample/blind.h"
@@ -19,7 +20,35 @@ void check(const MultistepOptions& options) {
   check_at_least(options.hot, 0, "hot");
   check_range(options.churn, 0, 100, "churn");
   check_levels(options.sigma_min, options.sigma_max);
+  check_range(options.guidance, 0, 100, "guidance");
 }
+
+// The gradient of the guided energy at x, in place of the model's.
+class Guide {
+ public:
+  Guide(const Run& run, const MultistepOptions& options, const Shape& images) : model_(run.guide) {
+    if (!model_) return;
+    const double ratio = model_->sigma0() / run.model.sigma0();
+    weight_ = static_cast<float>(options.guidance), scale_ = static_cast<float>(ratio * ratio);
+    low_ = options.guidance_min, high_ = options.guidance_max;
+    grad_x_ = Tensor(images);
+    energy_.resize(static_cast<size_t>(images.n));
+  }
+
+  void apply(Chains& chains, double sigma) {
+    if (!model_ || weight_ == 0 || sigma < low_ || sigma > high_) return;
+    model_->energy_and_gradient(chains.x(), energy_, grad_x_.view());
+    std::ranges::transform(chains.grad_x().values(), grad_x_.values(), chains.grad_x().values().begin(),
+                           [&](float own, float weak) { return own + weight_ * (own - scale_ * weak); });
+  }
+
+ private:
+  engine::EnergyModel* model_;
+  float weight_ = 0, scale_ = 1;  // scale: of the guide's gradient, where its sigma0 is another
+  double low_ = 0, high_ = 0;
+  Tensor grad_x_;
+  std::vector<float> energy_;  // not used
+};
 
 // Writes x - D', with D' the value of D half a step ahead: (3 D - before)/2, or D in the first step. `before`
 // becomes D.
@@ -45,11 +74,13 @@ Samples multistep(const Run& run, const MultistepOptions& options) {
   const double keep = std::pow(ratio, 1 + options.churn);
   const double fresh = ratio * std::sqrt(1 - std::pow(ratio, 2 * options.churn));  // noise, in units of sigma
   Tensor before(chains.x().shape), ahead(chains.x().shape);
+  Guide guide(run, options, chains.x().shape);
   double sigma = options.sigma_max, shared = 0;  // shared: scale of the last hot step's noise
   for (int64_t step = 0;; ++step) {
     chains.evaluate(step);
     chains.report(step, steps, 0, sigma);
     if (step == steps || chains.stop_asked()) return chains.finish(options.jump, step);
+    guide.apply(chains, sigma);
     if (step < hot) {
       shared = blended_scale(kLargeHotShare, 1, sigma, shared);
       chains.for_rows(step, [&](int64_t row) {

@@ -11,6 +11,10 @@
 // back. docs/design/sampling.md derives it.
 //
 // It begins with hot steps, as fast and ode do (fast.h); there are none where the caller gives the start.
+//
+// With a guide, a weaker model of the same images, D + w (D - D_guide) takes the place of D between two noise
+// levels: what the weaker model gets wrong, the stronger one gets wrong a little, too, and is led away from
+// (autoguidance; Karras et al., 2024).
 #pragma once
 
 #include "sample/sampler.h"
@@ -23,6 +27,8 @@ struct MultistepOptions {
   double sigma_max = 1, sigma_min = 0.1;
   double churn = 4;
   bool jump = true;  // from sigma_min to 0
+  // Where the run has a guide: w, and the noise levels between which it is asked.
+  double guidance = 0.3, guidance_min = 0.2, guidance_max = 1;
 };
 // Without a given start, 0.5 + sigma_max n.
 Samples multistep(const Run& run, const MultistepOptions& options = {});

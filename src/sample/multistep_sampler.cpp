@@ -1,6 +1,7 @@
 // multistep with its options.
 #include "sample/multistep.h"
 
+#include "core/error.h"
 #include "sample/descent_sampler.h"
 
 namespace mdsm::sample {
@@ -9,6 +10,11 @@ namespace {
 class MultistepSampler : public DescentSampler<MultistepOptions> {
  public:
   Samples draw(const Run& run) const override { return multistep(run, options_); }
+  std::string guide() const override { return options_.guidance > 0 ? guide_ : ""; }
+  void complete(nlohmann::json& values) const override {
+    if (guide().empty())
+      for (const char* name : {"guide", "guidance", "guidance-min", "guidance-max"}) values.erase(name);
+  }
 
  protected:
   std::string what_steps_are() const override { return "steps down the noise levels, after the hot ones"; }
@@ -18,7 +24,25 @@ class MultistepSampler : public DescentSampler<MultistepOptions> {
             "churn", options_.churn,
             "noise taken out and put back: 0 none (deterministic), 1 as much as the noising process reversed")
         .range(0, 100);
+    options
+        .add("guide", guide_,
+             "a weaker model of the same images, whose mistakes samples are led away from (autoguidance)")
+        .meta("MODEL");
+    options.add("guidance", options_.guidance, "how far; 0: not at all, whatever the model's own guide")
+        .range(0, 100);
+    options.add("guidance-min", options_.guidance_min, "lowest noise level at which the guide is asked")
+        .range(0, 1000);
+    options.add("guidance-max", options_.guidance_max, "highest noise level at which the guide is asked")
+        .range(0, 1000);
   }
+  void resolve_own(const OptionSet& options) override {
+    for (const char* name : {"guidance", "guidance-min", "guidance-max"})
+      if (guide_.empty() && options.given(name) && options_.guidance > 0)
+        fail_usage("name one with --guide", "--{}, but no guide", name);
+  }
+
+ private:
+  std::string guide_;
 };
 
 }  // namespace

@@ -31,6 +31,8 @@ class Sampler {
 
   // Where the samples start; nothing where the sampler's own start is the one wanted.
   virtual std::optional<Tensor> start(const Run& /*run*/) const { return std::nullopt; }
+  // The model that guides it, by name: Run::guide. Empty: none.
+  virtual std::string guide() const { return ""; }
   // Whether all steps are at one temperature, so that R-hat and the effective sample size mean something.
   virtual bool fixed_temperature() const { return false; }
   // `values` holds the sampler's options; leaves in it what the samples depend on, and adds what is missing.

@@ -42,6 +42,7 @@ struct Run {
   const std::atomic<bool>* stop = nullptr;  // once true, the sampler returns at the next step
   // Where the images lie in larger ones, whose noise they then have.
   const WindowPlace* place = nullptr;
+  engine::EnergyModel* guide = nullptr;  // of images of the same shape; for multistep
 };
 
 // One line of the energy trace.

@@ -97,6 +97,40 @@ class Sampling(unittest.TestCase):
         run("sample", "--model", own, "-n", 1, "--steps", 5, "--out", out + "-more")
         self.assertNotEqual(files(out)["samples.npy"], files(out + "-more")["samples.npy"])
 
+    def test_a_guide(self):
+        """--guide changes the samples, is noted in the folder, and can be a model file's own."""
+        def draw(name, *words, model=self.model):
+            out = self.at("guide-" + name)
+            run("sample", "--model", model, "-n", 3, "--steps", 6, "--hot", 1, *words, "--out", out)
+            with open(out + "/samples.json") as file:
+                return files(out)["samples.npy"], json.load(file)["parameters"]
+        weak = self.at("guide-weak.safetensors")
+        run("export", glob.glob(self.at("run-pictures/*/weights.safetensors"))[0], weak)
+        alone, parameters = draw("alone")
+        self.assertFalse([name for name in parameters if name.startswith("guid")])
+        guided, parameters = draw("given", "--guide", weak, "--guidance", 2)
+        self.assertNotEqual(alone, guided)
+        self.assertEqual((parameters["guide"], parameters["guidance"]), (weak, 2))
+        self.assertIn("guide-hash", parameters)
+        self.assertEqual(draw("below", "--guide", weak, "--guidance-min", 0, "--guidance-max", 0.01)[0], alone)
+        own = self.at("own-guide.safetensors")
+        run("export", self.model, own, "--sampling", "guide=weak,guidance=2")
+        refused = subprocess.run([MDSM, "sample", "--model", own, "-n", "1", "--out", self.at("no-guide")], capture_output=True, text=True, env=ENVIRONMENT)
+        self.assertEqual(refused.returncode, 1)
+        self.assertRegex(refused.stderr, "the guide: weak: no such file; .*--guidance 0")
+        self.assertEqual(draw("without", "--guidance", 0, model=own)[0], alone)
+        folder = self.at("models-with-a-guide")
+        os.makedirs(folder)
+        shutil.copy(weak, folder + "/weak.safetensors")
+        out = self.at("guide-own")
+        subprocess.run([MDSM, "sample", "--model", own, "-n", "3", "--steps", "6", "--hot", "1", "--out", out, "--quiet"], check=True,
+                       env={**ENVIRONMENT, "MDSM_MODELS": folder}, stdout=subprocess.DEVNULL)
+        self.assertEqual(files(out)["samples.npy"], guided)
+        refused = subprocess.run([MDSM, "sample", "--model", self.model, "--guide", self.colour_model, "-n", "1", "--out",
+                                  self.at("colour-guide")], capture_output=True, text=True, env=ENVIRONMENT)
+        self.assertRegex(refused.stderr, "^mdsm: error: the guide .* has images of shape .*same images$")
+        self.assertEqual(refused.returncode, 1)
+
     # One seed, one image: any batch, any number of threads
 
     def check_same(self, command, name, ways):

@@ -118,7 +118,7 @@ void mend_safetensors(Span file) {
     const auto written = read.metadata().find("checksum");
     if (written == read.metadata().end()) return;
     const std::string right = own_checksum(read), before = '"' + written->second + '"';
-    const auto place = std::ranges::search(file, before).begin();
+    const auto place = std::search(file.begin(), file.end(), before.begin(), before.end());
     if (written->second.size() == right.size() && place != file.end()) std::ranges::copy(right, place + 1);
   } catch (const Error&) {
   }

@@ -45,6 +45,34 @@ TEST(ModelDefaults, TheModelsHoldUnlessTheUserSaysOtherwise) {
   EXPECT_EQ(evaluations(info, {"--hot", "1"}), 9);
 }
 
+TEST(ModelDefaults, AGuideIsAName) {
+  const auto guide = [](const json& name, const std::vector<std::string>& words) {
+    auto sampler = samplers().at("multistep").make();
+    OptionSet options("test", "");
+    options.alternative("sampler", "multistep");
+    sampler->declare(options);
+    options.common();
+    options.parse(words);
+    options.choose("multistep");
+    take_model_defaults(options, {{"sampling", {{"multistep", {{"guide", name}}}}}}, "multistep");
+    sampler->resolve(options, json::object());
+    json values = options.chosen_json();
+    sampler->complete(values);
+    EXPECT_EQ(values.contains("guidance"), !sampler->guide().empty());
+    return sampler->guide();
+  };
+  EXPECT_EQ(model_defaults("guide=weak,guidance=0.5", "--sampling"),
+            json({{"multistep", {{"guide", "weak"}, {"guidance", 0.5}}}}));
+  EXPECT_EQ(guide("weak", {}), "weak");
+  EXPECT_EQ(guide("weak", {"--guidance", "0"}), "");
+  EXPECT_EQ(guide("weak", {"--guide", "some/other"}), "some/other");
+  // A path in a file is not followed.
+  for (const json& odd :
+       {json("/etc/passwd"), json("../weak"), json(".."), json(std::string(101, 'a')), json(3)})
+    EXPECT_EQ(guide(odd, {}), "") << odd;
+  EXPECT_THROW(guide("", {"--guidance", "0.5"}), Error);
+}
+
 TEST(ModelDefaults, FilesMaySayAnything) {
   const json of_others = {{"steps", 7}, {"colour", 3}, {"hot", "many"}, {"jump", json::array()}};
   EXPECT_EQ(evaluations({{"sampling", {{"multistep", of_others}}}}, {}), 11);

@@ -93,6 +93,53 @@ TEST(Multistep, IsTheSameWithoutChurnWhateverTheSeedOfTheNoise) {
   EXPECT_FALSE(std::ranges::equal(draw(one, 1).x.values(), draw(other, 1).x.values()));
 }
 
+// (1 + w) E - w F, as one formula.
+class Difference : public AnalyticEnergy {
+ public:
+  Difference(const GaussianEnergy& own, const GaussianEnergy& guide, double weight)
+      : AnalyticEnergy(kTiny, own.sigma0()), own_(own), guide_(guide), weight_(weight) {}
+
+  double energy_of(const float* x, float* grad_x) const override {
+    std::vector<float> other(kPixels);
+    const double energy = own_.energy_of(x, grad_x), weak = guide_.energy_of(x, other.data());
+    const auto weight = static_cast<float>(weight_);
+    for (size_t i = 0; i < kPixels; ++i) grad_x[i] += weight * (grad_x[i] - other[i]);
+    return energy + weight_ * (energy - weak);
+  }
+
+ private:
+  const GaussianEnergy &own_, &guide_;
+  double weight_;
+};
+
+TEST(Multistep, AGuideIsLedAwayFromBetweenItsNoiseLevels) {
+  GaussianEnergy engine, guide;
+  for (double& mean : guide.mean) mean += 0.2;
+  for (double& precision : guide.precision) precision *= 0.7;
+  const auto seeds = seeds_from(0, 2);
+  MultistepOptions options;
+  options.jump = false, options.guidance = 0.5, options.guidance_min = 0, options.guidance_max = 1000;
+  const auto draw = [&](engine::EnergyModel& model, engine::EnergyModel* by) {
+    return multistep({.model = model, .seeds = seeds, .guide = by}, options).x;
+  };
+  const auto expect_same = [](const Tensor& a, const Tensor& b) {
+    for (int64_t i = 0; i < a.shape().count(); ++i) ASSERT_NEAR(a.data()[i], b.data()[i], 1e-5) << i;
+  };
+  const Tensor alone = draw(engine, nullptr), guided = draw(engine, &guide);
+  Difference difference(engine, guide, 0.5);
+  expect_same(guided, draw(difference, nullptr));
+  EXPECT_GT(std::abs(guided.data()[5] - alone.data()[5]), 0.02f);
+  // The same denoised image by another sigma0.
+  GaussianEnergy scaled(0.2);
+  scaled.mean = guide.mean, scaled.precision = guide.precision, scaled.coupling = guide.coupling / 4;
+  for (double& precision : scaled.precision) precision /= 4;
+  expect_same(guided, draw(engine, &scaled));
+  options.guidance_max = 0.05;  // below all levels
+  EXPECT_TRUE(std::ranges::equal(draw(engine, &guide).values(), alone.values()));
+  options.guidance_max = 1000, options.guidance = 0;
+  EXPECT_TRUE(std::ranges::equal(draw(engine, &guide).values(), alone.values()));
+}
+
 TEST(Multistep, RefusesNonsense) {
   PointEngine engine;
   const auto seeds = seeds_from(0, 1);
@@ -104,6 +151,7 @@ TEST(Multistep, RefusesNonsense) {
   EXPECT_THROW(with({.sigma_min = 0}), Error);
   EXPECT_THROW(with({.churn = -1}), Error);
   EXPECT_THROW(with({.churn = NAN}), Error);
+  EXPECT_THROW(with({.guidance = -1}), Error);
 }
 
 }  // namespace

@@ -102,13 +102,15 @@ class Watch : public nlohmann::json_sax<json> {
 
 }  // namespace
 
+bool nests_too_deeply(std::string_view text) { return too_deep(text, false); }
+
 json parse_json(std::string_view text, bool with_comments) {
   if (too_deep(text, with_comments)) return json(json::value_t::discarded);
   return json::parse(text, nullptr, false, with_comments);
 }
 
 json parse_strict_json(std::string_view text, size_t longest_list) {
-  if (too_deep(text, false)) throw JsonError("nested too deeply");
+  if (nests_too_deeply(text)) throw JsonError("nested too deeply");
   Watch watch(longest_list);
   if (!json::sax_parse(text, &watch)) return json(json::value_t::discarded);
   return json::parse(text, nullptr, false);

@@ -17,6 +17,8 @@ nlohmann::json parse_json(std::string_view text, bool with_comments = false);
 // The same of a text that somebody may have made to be misread or to take much memory: a key that an object
 // has twice, and a list of more than so many values, are JsonErrors.
 nlohmann::json parse_strict_json(std::string_view text, size_t longest_list);
+// Whether either of them refuses it for its nesting, JSON or not.
+bool nests_too_deeply(std::string_view text);
 // The other way; bytes that are not UTF-8 become the replacement character.
 std::string json_text(const nlohmann::json& values, int indent = -1);
 // Null where it is not finite: JSON has no such numbers.

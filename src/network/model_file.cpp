@@ -110,6 +110,9 @@ Model load_model(const fs::path& given) {
     fail(fmt::format("convert it with: mdsm import {} model.safetensors", where),
          "{}: a PyTorch file, not an mdsm model", where);
   const io::SafetensorsFile file(path);
+  for (const auto& [key, text] : file.metadata())
+    if (nests_too_deeply(text))
+      fail("use another copy of the file", "{}: metadata '{}' is nested too deeply", where, key);
   const Spec spec = read_spec(file, where);
   check_names(file, parameter_layout(spec), where);  // before memory is taken for what the spec claims
   Model model{Parameters(spec), json::object()};

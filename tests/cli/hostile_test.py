@@ -144,9 +144,12 @@ class Hostile(unittest.TestCase):
     def test_nested_metadata(self):
         deep = "[" * 150000 + "]" * 150000
         spec = self.model_with("deep-spec.safetensors", spec=deep)
-        self.refused("spec", "energy", "--model", spec, "--data", self.data)
-        note = self.model_with("deep-note.safetensors", note=deep)
-        code, errors, _ = peak(["describe", "--model", note])  # only a text then
+        self.refused("'spec' is nested too deeply", "energy", "--model", spec, "--data", self.data)
+        for name in ("trained", "note"):
+            model = self.model_with(f"deep-{name}.safetensors", **{name: deep})
+            self.refused(f"'{name}' is nested too deeply", "energy", "--model", model, "--data", self.data)
+        note = self.model_with("a-note.safetensors", note="[x] {y")  # no JSON: only a text
+        code, errors, _ = peak(["describe", "--model", note])
         self.assertEqual((code, errors), (0, ""))
 
     def test_nested_header(self):

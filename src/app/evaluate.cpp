@@ -182,6 +182,9 @@ void Evaluate::measure_checkpoints(const eval::EvaluationReference& against, con
   result_.samples_n = static_cast<int64_t>(options_.seeds.size());
   result_.seeds = seeds_text(options_.seeds);
   result_.sampler = sampler.parameters();
+  nlohmann::json same = sampler.parameters();
+  same.erase("guide");  // a path of its own host; the hash counts
+  check_same(*options_.world, {{"sampler", same}});
   double lowest = std::numeric_limits<double>::infinity();
   bool failed = false;
   for (const fs::path& path : checkpoints_) {

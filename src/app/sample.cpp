@@ -106,7 +106,7 @@ json SampleJob::same() const {
                  {"number of samples at a time", batch_},
                  {"choice of --trajectory", options_.trajectory}};
   for (const auto& [key, value] : parameters_.items())
-    if (key != "model") values[key] = value;  // a path of its own host; the hash counts
+    if (key != "model" && key != "guide") values[key] = value;  // paths of its own host; the hashes count
   return values;
 }
 

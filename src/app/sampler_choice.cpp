@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "network/bundled.h"
 #include "sample/model_defaults.h"
 
 namespace mdsm::app {
@@ -40,10 +41,15 @@ void SamplerChoice::resolve(OptionSet& options, const nlohmann::json& info) {
   parameters_["sampler"] = name_;
   const std::string guide = chosen_->guide();
   if (guide.empty()) return;
+  constexpr const char* kHint = "name it with --guide, or draw without one by --guidance 0";
+  // The name in a model file is that of a bundled model, whatever lies in this folder.
+  const auto bundled = options.given("guide") ? std::nullopt : network::find_bundled(guide);
+  if (!bundled && !options.given("guide"))
+    fail(kHint, "the model's guide {} is not among those that come with mdsm", guide);
   try {
-    guide_ = network::load_model(guide);
+    guide_ = network::load_model(bundled ? *bundled : fs::path(guide));
   } catch (const Error& error) {
-    fail("name it with --guide, or draw without one by --guidance 0", "the guide: {}", error.message());
+    fail(kHint, "the guide: {}", error.message());
   }
   parameters_["guide-hash"] = model_parameters(guide, *guide_).at("model-hash");
 }

@@ -31,7 +31,10 @@ void AppendFile::append(std::string_view record) {
 }
 
 void AppendFile::flush() {
-  if (::fdatasync(descriptor_) == 0 || errno == EINVAL || errno == ENOTSUP) return;  // a device has no disk
+  int code = 0;
+  do code = ::fdatasync(descriptor_);
+  while (code != 0 && errno == EINTR);
+  if (code == 0 || errno == EINVAL || errno == ENOTSUP) return;  // a device has no disk
   fail("check the disk, then resume the run", "{}: could not be flushed to the disk: {}", path_.string(),
        std::generic_category().message(errno));
 }

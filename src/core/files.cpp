@@ -20,9 +20,11 @@ std::string reason(int error) { return std::generic_category().message(error); }
 void flush_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
-  const int error = ::fsync(descriptor) == 0 ? 0 : errno;
+  int error = 0;
+  do error = ::fsync(descriptor) == 0 ? 0 : errno;
+  while (error == EINTR);
   ::close(descriptor);
-  if (error != 0 && error != EINVAL && error != ENOTSUP)
+  if (error != 0 && error != EINVAL && error != ENOTSUP && error != EBADF)
     fail("check the disk", "{}: could not be flushed to the disk: {}", folder.empty() ? "." : folder.string(),
          reason(error));
 }

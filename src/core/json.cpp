@@ -21,7 +21,8 @@ bool too_deep(std::string_view text, bool with_comments) {
     const char c = text[i];
     if (with_comments && !quoted && c == '/') {  // what stands in a comment, quotes among it, does not count
       const bool line = text.substr(i, 2) == "//", block = text.substr(i, 2) == "/*";
-      const size_t end = line ? text.find('\n', i) : block ? text.find("*/", i + 2) : i;
+      constexpr std::string_view kEnds("\n\r\0", 3);  // of a line, as the parser sees it
+      const size_t end = line ? text.find_first_of(kEnds, i) : block ? text.find("*/", i + 2) : i;
       if (end == std::string_view::npos) return false;
       i = block ? end + 1 : end;
     } else if (quoted) {

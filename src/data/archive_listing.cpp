@@ -51,6 +51,7 @@ ArchiveListing list(const fs::path& path, bool skip_damaged) {
     if (is_image_name(file)) {
       if (!skip_damaged) check_large_image(members, path);
       found.images.push_back(file);
+      ++found.all_images;
     } else if (file.extension() == ".cls") {
       found.classes.insert(key_of(file));
     } else if (is_labels_file(file)) {

@@ -12,6 +12,7 @@ namespace mdsm::data {
 
 struct ArchiveListing {
   std::vector<fs::path> images;
+  size_t all_images = 0;  // those of other parts, too
   std::vector<std::string> others;
   std::set<std::string> classes;  // keys that have a .cls file
   bool has_labels = false;        // in dataset.json

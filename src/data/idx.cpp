@@ -105,6 +105,9 @@ std::vector<int64_t> read_idx_header(GzipReader& in, size_t dimensions, const st
 // limit: only so many entries of the first extent; 0 = all, and then the file must end there.
 IdxFile read_idx_file(const fs::path& path, size_t dimensions, int64_t limit) {
   const std::string name = path.string();
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))  // a pipe cannot be read twice
+    fail("copy it to a file first", "{}: is not a regular file", name);
   GzipReader in(path);
   IdxFile file{read_idx_header(in, dimensions, name), {}};
   int64_t item = 1;

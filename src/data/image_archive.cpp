@@ -18,6 +18,7 @@ namespace mdsm::data {
 namespace {
 
 constexpr size_t kMaxClass = 1 << 16;  // bytes of a .cls file
+constexpr size_t kMaxLabel = 1 << 10;  // of an image's line in dataset.json
 // Images that wait to be decoded together, and their bytes.
 constexpr size_t kAtOnce = 256, kWaitingBytes = size_t{32} << 20;
 
@@ -71,11 +72,13 @@ void ArchiveReader::flush() {
   waiting_bytes_ = 0;
 }
 
-// Of what does not begin as an image no more than the beginning is kept; decoding then says what it is.
+// Of what does not begin as an image, or is far too large, no more than the beginning is kept; decoding then
+// says what it is.
 void ArchiveReader::add_image(io::ArchiveMembers& members, const fs::path& file, size_t number) {
   std::vector<std::byte> bytes(image::kImageStart);
   bytes.resize(members.read(bytes));
-  if (image::begins_as_image(bytes)) bytes = members.rest(largest_image(members), std::move(bytes));
+  const uint64_t most = largest_image(members);
+  if (image::begins_as_image(bytes) && members.size() <= most) bytes = members.rest(most, std::move(bytes));
   waiting_bytes_ += bytes.size();
   taken_.push_back(fs::path(std::to_string(number)) / file);
   waiting_.push_back({fmt::format("{}: {}", archives_[number].string(), file.string()),
@@ -93,7 +96,7 @@ void ArchiveReader::read_archive(size_t number) {
     const fs::path file = cleaned(members.path());
     const std::string name = fmt::format("{}: {}", path.string(), file.string());
     if (is_labels_file(file))
-      by_name_.merge(parse_labels(members.rest(largest_image(members)), name));
+      by_name_.merge(parse_labels(members.rest(kMaxClass + kMaxLabel * listing.all_images), name));
     else if (file.extension() == ".cls" && !is_hidden(file))
       by_key_[fmt::format("{}/{}", number, key_of(file))] = parse_class(members.rest(kMaxClass), name);
     else if (wanted.contains(file) && static_cast<int64_t>(taken_.size()) < total_)

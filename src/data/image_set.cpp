@@ -13,7 +13,7 @@ namespace mdsm::data {
 namespace {
 
 // Images are decoded so many at a time: memory follows what really is one.
-constexpr int64_t kBlockBytes = int64_t{32} << 20, kMostInBlock = 4096;
+constexpr int64_t kBlockBytes = int64_t{32} << 20, kMostBlockBytes = int64_t{256} << 20, kMostInBlock = 4096;
 constexpr int64_t kLargeImage = int64_t{1} << 20;  // bytes; a thread takes one at a time
 constexpr size_t kMaxNamed = 20;                   // damaged files in one message
 constexpr const char* kEndings[] = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"};
@@ -127,7 +127,8 @@ void ImageSetReader::read(const std::vector<EncodedImage>& images, const std::fu
   int64_t at = shape_.c == 0 ? find_shape(images) : 0;
   while (at < count) {
     const int64_t size = shape_.per_image(), left = count - at;
-    const int64_t block = std::clamp<int64_t>(kBlockBytes / size, thread_count(), kMostInBlock);
+    const int64_t at_once = std::clamp<int64_t>(kMostBlockBytes / size, 1, thread_count());
+    const int64_t block = std::clamp<int64_t>(kBlockBytes / size, at_once, kMostInBlock);
     const int64_t end = at + std::min(left, block);
     // Up to twice the room, but no more than all that are left may need.
     const size_t need = values_.size() + static_cast<size_t>((end - at) * size);

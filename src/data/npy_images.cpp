@@ -116,7 +116,8 @@ void add_labels(RawImages& raw, const SourceRequest& request, int64_t images) {
   if (members.size() > static_cast<uint64_t>(images) * sizeof(double) + kMaxNpyHeader)
     fail("save one label for each image", "{}: {} bytes for {} images", name, members.size(), images);
   io::MemberStream stream(members);
-  const io::NpyDoubles labels = io::read_npy_doubles(stream, members.size(), name);
+  const io::NpyDoubles labels =
+      io::read_npy_doubles(stream, members.size(), static_cast<uint64_t>(images), name);
   members.skip();
   const auto n = static_cast<size_t>(raw.shape.n);
   if (labels.shape.size() != 1 || labels.values.size() < n)

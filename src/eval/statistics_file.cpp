@@ -24,11 +24,12 @@ std::optional<io::NpyDoubles> find_array(const fs::path& path, const std::string
   do
     if (!members.next()) return std::nullopt;
   while (members.path() != array + ".npy");
-  if (members.size() > static_cast<uint64_t>(largest) * sizeof(double) + kMaxHeader)
+  const uint64_t most = static_cast<uint64_t>(largest) + kMaxHeader / sizeof(double);
+  if (members.size() > most * sizeof(double))
     fail(kHint, "{}: {} has {} bytes, {} values at most are expected", path.string(), array, members.size(),
          largest);
   io::MemberStream stream(members);
-  io::NpyDoubles found = io::read_npy_doubles(stream, members.size(), path.string() + ": " + array);
+  io::NpyDoubles found = io::read_npy_doubles(stream, members.size(), most, path.string() + ": " + array);
   members.skip();  // to where the checksum is compared
   return found;
 }

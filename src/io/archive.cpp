@@ -81,7 +81,7 @@ std::vector<std::byte> ArchiveMembers::rest(size_t most, std::vector<std::byte> 
            bytes_text(static_cast<double>(most)));
   };
   check_room(size_);
-  bytes.reserve(size_);
+  bytes.reserve(size_ + kPiece);
   for (;;) {
     const size_t before = bytes.size();
     bytes.resize(before + kPiece);

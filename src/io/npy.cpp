@@ -270,16 +270,18 @@ void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::spa
 NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name) {
   MemoryBuffer buffer(file);
   std::istream in(&buffer);
-  return read_npy_doubles(in, file.size(), name);
+  return read_npy_doubles(in, file.size(), file.size(), name);
 }
 
-NpyDoubles read_npy_doubles(std::istream& in, uint64_t bytes, const std::string& name) {
+NpyDoubles read_npy_doubles(std::istream& in, uint64_t bytes, uint64_t most, const std::string& name) {
   const std::string text = read_header_text(in, bytes, name);
   const Header header = HeaderParser(text, name).parse();
   const auto read_as = [&](auto kind) {
     using T = decltype(kind);
     check_order(header, name);
     const size_t count = checked_count(header, sizeof(T), bytes, name);
+    if (count > most)
+      fail("check that it is the right file", "{}: {} values, {} at most are expected", name, count, most);
     return NpyDoubles{header.shape, read_values<double, T>(in, count, name)};
   };
   const std::string& type = header.descr;

@@ -31,7 +31,8 @@ struct NpyDoubles {
   std::vector<int64_t> shape;
   std::vector<double> values;  // float32 and integers are converted
 };
-NpyDoubles read_npy_doubles(std::istream& in, uint64_t bytes, const std::string& name);
+// most: more values are an error, of however few bytes each.
+NpyDoubles read_npy_doubles(std::istream& in, uint64_t bytes, uint64_t most, const std::string& name);
 NpyDoubles parse_npy(std::span<const std::byte> file, const std::string& name);
 // The bytes of such a file.
 std::string npy_bytes(const std::vector<int64_t>& shape, std::span<const double> values);

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/memory.h"
 #include "io/element.h"
 
 namespace mdsm::io {
@@ -14,7 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-// The format allows 100 MB. Parsed, a header takes some 15 times its size; ours have some 10 kB.
+// The format allows 100 MB. Parsed, a header takes some 15 times its size; ours have some 10 kB, those of
+// many samples 1 MB. Nothing is written that would not be read again.
 constexpr uint64_t kHeaderLimit = 10'000'000;
 constexpr size_t kMaxRank = 64;  // of a tensor
 constexpr const char* kDamaged = "the file is damaged or no safetensors file";
@@ -142,6 +144,9 @@ void put_file(const std::vector<NamedTensor>& tensors, const std::map<std::strin
               StoredType type, const fs::path& path, const Put& put) {
   const std::string header = make_header(tensors, metadata, type);
   const uint64_t length = header.size();
+  if (length > kHeaderLimit)
+    fail("keep less in one file", "{}: lists of {}, {} at most are kept in a file", path.string(),
+         bytes_text(static_cast<double>(length)), bytes_text(static_cast<double>(kHeaderLimit)));
   put(&length, sizeof length);
   put(header.data(), header.size());
   for (const NamedTensor& tensor : tensors) {

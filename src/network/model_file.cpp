@@ -112,7 +112,7 @@ Model load_model(const fs::path& given) {
   const io::SafetensorsFile file(path);
   for (const auto& [key, text] : file.metadata())
     if (nests_too_deeply(text))
-      fail("use another copy of the file", "{}: metadata '{}' is nested too deeply", where, key);
+      fail("use another copy of the file", "{}: metadata '{:.40}' is nested too deeply", where, key);
   const Spec spec = read_spec(file, where);
   check_names(file, parameter_layout(spec), where);  // before memory is taken for what the spec claims
   Model model{Parameters(spec), json::object()};

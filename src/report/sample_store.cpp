@@ -260,8 +260,8 @@ std::vector<fs::path> SampleStore::part_files() const {
   std::vector<fs::path> files;
   std::error_code error;
   if (!fs::exists(parts(), error)) return files;
-  for (const auto& entry : fs::directory_iterator(parts(), error))
-    if (const fs::path& path = entry.path();
+  for (fs::directory_iterator it(parts(), error), end; !error && it != end; it.increment(error))
+    if (const fs::path& path = it->path();
         path.extension() == ".safetensors" || (path.extension() == ".json" && path.filename() != "run.json"))
       files.push_back(path);
   if (error) fail("check its permissions", "{}: cannot be listed: {}", parts().string(), error.message());
@@ -281,10 +281,16 @@ void SampleStore::check_parameters(const json& found, const fs::path& where) con
     if (key == "integrator" && !found.contains(key)) return found.value("method", json());  // before 0.2
     return found.value(key, json());
   };
-  for (const auto& [key, value] : parameters_.items())
-    if (before(key) != value)
-      fail("use the options it was started with, or another --out", "{}: {} is {} there, but {} here",
-           where.string(), key, json_text(before(key)), json_text(value));
+  const auto check = [&](const std::string& key, const json& value) {
+    if (before(key) == value) return;
+    const bool guide_here = key == "guide" && !found.contains(key);
+    fail(guide_here ? "--guidance 0 goes on without a guide, as it was started"
+                    : "use the options it was started with, or another --out",
+         "{}: {} is {} there, but {} here", where.string(), key, json_text(before(key)), json_text(value));
+  };
+  for (const auto& [key, value] : parameters_.items()) check(key, value);
+  for (const char* key : {"guide", "size"})  // given or not there at all
+    if (!parameters_.contains(key)) check(key, json());
 }
 
 void SampleStore::keep(SampleSet set) {
@@ -368,7 +374,7 @@ void SampleStore::begin() {
     fs::remove_all(parts(), error);
   }
   make_folder(parts());
-  if (whole_read_) save_part(part(next_part_++), sets_.front(), parameters_);
+  if (whole_read_) save_whole_as_parts();
   write_file(parts() / "run.json", json_text({{kParameters, parameters_}, {kHoldsAll, true}}, 1) + "\n");
 }
 
@@ -379,6 +385,16 @@ SampleStore::~SampleStore() {
   fs::remove_all(parts(), error);
   lock_.release();
   if (made_ == Made::folder) fs::remove(folder_, error);  // only if it is empty
+}
+
+// A part's lists lie in its header, which must not become too long.
+void SampleStore::save_whole_as_parts() {
+  constexpr size_t kMost = 20'000;
+  const std::vector<uint64_t> seeds = sets_.front().seeds;
+  for (size_t first = 0; first < seeds.size(); first += kMost) {
+    const auto some = std::span(seeds).subspan(first, std::min(kMost, seeds.size() - first));
+    save_part(part(next_part_++), selected(std::span(sets_).first(1), some), parameters_);
+  }
 }
 
 void SampleStore::add(SampleSet set) {

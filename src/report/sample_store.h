@@ -70,6 +70,7 @@ class SampleStore {
   nlohmann::json parameters_in(const fs::path& path) const;
   void check_parameters(const nlohmann::json& found, const fs::path& where) const;
   void keep(SampleSet set);
+  void save_whole_as_parts();
 
   fs::path folder_;
   nlohmann::json parameters_;

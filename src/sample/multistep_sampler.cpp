@@ -39,6 +39,9 @@ class MultistepSampler : public DescentSampler<MultistepOptions> {
     for (const char* name : {"guidance", "guidance-min", "guidance-max"})
       if (guide_.empty() && options.given(name) && options_.guidance > 0)
         fail_usage("name one with --guide", "--{}, but no guide", name);
+    if (!guide().empty() && options_.guidance_min > options_.guidance_max)
+      fail_usage("use a higher --guidance-max", "--guidance-min {} is above --guidance-max {}",
+                 options_.guidance_min, options_.guidance_max);
   }
 
  private:

@@ -265,7 +265,17 @@ class Hostile(unittest.TestCase):
                     self.refused(words, "data", path)
                     self.refused("none of 6 images can be read", "data", path, "--skip-damaged")
 
+    def test_labels_of_an_archive(self):
+        image = png(header(1, 1), chunk(b"IDAT", zeros(2)), chunk(b"IEND", b""))
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.png", image)
+            archive.writestr("dataset.json", b'{"labels": [' + b"[]," * 10_000_000 + b"[]]}")
+        self.refused("more than", "data", self.write("labels.zip", packed.getvalue()))
+
     def test_idx(self):
+        os.mkfifo(self.at("b-images-idx3-ubyte"))
+        self.refused("not a regular file", "data", self.at("b-images-idx3-ubyte"))
         images = bytes(300_000 * 784)
         for claimed, words in ((2_000_000, "too many for"), (310_000, "the file holds 300000"), (290_000, "goes on")):
             with self.subTest(claimed=claimed):
@@ -323,6 +333,15 @@ class Hostile(unittest.TestCase):
             archive.writestr("mu.npy", formats.npy((size,), bytes(8 * size), "<f8"))
         fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures")
         self.refused("not symmetric", "evaluate", "--samples", fixtures + "/images.npy", "--classifier",
+                     fixtures + "/classifier.safetensors", "--statistics", self.write("s.npz", out.getvalue()))
+
+    def test_statistics_of_small_values(self):
+        size = 4096
+        out = io.BytesIO(npz("sigma.npy", formats.npy((size * 8, size), b"", "|i1"), 8 * size * size))
+        with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("mu.npy", formats.npy((size,), bytes(8 * size), "<f8"))
+        fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures")
+        self.refused("134217728 values, 16793600 at most", "evaluate", "--samples", fixtures + "/images.npy", "--classifier",
                      fixtures + "/classifier.safetensors", "--statistics", self.write("s.npz", out.getvalue()))
 
     def test_statistics(self):

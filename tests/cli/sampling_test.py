@@ -117,7 +117,7 @@ class Sampling(unittest.TestCase):
         run("export", self.model, own, "--sampling", "guide=weak,guidance=2")
         refused = subprocess.run([MDSM, "sample", "--model", own, "-n", "1", "--out", self.at("no-guide")], capture_output=True, text=True, env=ENVIRONMENT)
         self.assertEqual(refused.returncode, 1)
-        self.assertRegex(refused.stderr, "the guide: weak: no such file; .*--guidance 0")
+        self.assertRegex(refused.stderr, "the model's guide weak is not among .*--guidance 0")
         self.assertEqual(draw("without", "--guidance", 0, model=own)[0], alone)
         folder = self.at("models-with-a-guide")
         os.makedirs(folder)

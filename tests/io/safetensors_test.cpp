@@ -40,6 +40,15 @@ TEST_F(Safetensors, RoundTripsWithMetadata) {
   EXPECT_EQ(file.find("c"), nullptr);
 }
 
+TEST_F(Safetensors, WritesNothingThatItWouldNotRead) {
+  const std::map<std::string, std::string> most = {{"text", std::string(9'999'900, 'x')}},
+                                           more = {{"text", std::string(10'000'000, 'x')}};
+  write_safetensors(folder_ / "x", {}, most);
+  EXPECT_EQ(SafetensorsFile(folder_ / "x").metadata(), most);
+  EXPECT_ERROR(write_safetensors(folder_ / "x", {}, more), "10.0 MB at most");
+  EXPECT_EQ(SafetensorsFile(folder_ / "x").metadata(), most);  // stays
+}
+
 TEST_F(Safetensors, HeaderIsPaddedToEightBytes) {
   for (const char* name : {"a", "ab", "abc", "abcd", "abcde"}) {
     const float value = 1;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "core/error.h"
 #include "io/npy.h"
@@ -86,6 +87,29 @@ TEST(SampleStore, GoesOnFromPartsAndFromAFinishedSet) {
   store.add(samples({5}));
   // More has been drawn than is asked for: all of it, sorted.
   expect_same(store.all(std::vector<uint64_t>{5, 1}), samples({0, 1, 2, 5}));
+}
+
+// Its lists would not be read again from the header of one part.
+TEST(SampleStore, GoesOnFromALargeFinishedSet) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  std::vector<uint64_t> seeds(40'010);
+  std::iota(seeds.begin(), seeds.end(), uint64_t{0});
+  {
+    SampleStore store(out, kParameters, false, false);
+    store.begin();
+    store.finish(samples(seeds), {});
+  }
+  {
+    SampleStore store(out, kParameters, true, false);
+    store.begin();
+    EXPECT_TRUE(fs::exists(out / "parts/000002.safetensors"));
+    store.add(samples({50'000}));
+  }
+  fs::remove(out / "samples.json");  // the parts alone have all of it
+  seeds.push_back(50'000);
+  SampleStore store(out, kParameters, true, false);
+  expect_same(store.all(seeds), samples(seeds));
 }
 
 TEST(SampleStore, APartIsOneFile) {
@@ -244,6 +268,9 @@ TEST(SampleStore, OtherParametersAreRefused) {
     EXPECT_NE(std::string(error.what()).find("eps is 0.02 there, but 0.03 here"), std::string::npos)
         << error.what();
   }
+  json guided = kParameters;
+  guided["guide"] = "weak";
+  EXPECT_ERROR(SampleStore(out, guided, true, false), "--guidance 0 goes on");
   // Replacing: the old set stays until the new one is whole; an interrupted one can be gone on with.
   {
     SampleStore store(out, other, false, true);
@@ -253,6 +280,19 @@ TEST(SampleStore, OtherParametersAreRefused) {
   EXPECT_EQ(io::read_npy(out / "samples.npy").shape[0], 1);
   SampleStore store(out, other, true, false);
   EXPECT_EQ(store.missing(std::vector<uint64_t>{0, 3}), (std::vector<uint64_t>{0}));
+}
+
+TEST(SampleStore, WhatWasGivenOnceIsNotLeftOut) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  json guided = kParameters;
+  guided["guide"] = "weak";
+  {
+    SampleStore store(out, guided, false, false);
+    store.begin();
+    store.add(samples({0}));
+  }
+  EXPECT_ERROR(SampleStore(out, kParameters, true, false), "guide is \"weak\" there, but null here");
 }
 
 TEST(SampleStore, AFailureBeforeTheFirstBatchLeavesNothing) {

@@ -44,6 +44,13 @@ void wait_for_earlier(int output) {
     fail("check the disk", "output.json cannot be emptied: {}", std::strerror(errno));
 }
 
+// The sanitizers' own memory would count as a job's.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitsMemory = false;
+#else
+constexpr bool kLimitsMemory = true;
+#endif
+
 }  // namespace
 
 JobProcess::JobProcess(const std::vector<std::string>& words, const fs::path& folder, size_t memory) {
@@ -57,7 +64,7 @@ JobProcess::JobProcess(const std::vector<std::string>& words, const fs::path& fo
   start.input = input.number, start.output = output.number, start.errors = errors.number;
   pid_ = start_process(start);
   const rlimit most{memory, memory};
-  if (memory > 0) prlimit(pid_, RLIMIT_DATA, &most, nullptr);
+  if (kLimitsMemory && memory > 0) prlimit(pid_, RLIMIT_DATA, &most, nullptr);
 }
 
 JobProcess::~JobProcess() {

@@ -19,7 +19,7 @@ class Models(unittest.TestCase):
 
     def run_it(self, *arguments, **environment):
         result = subprocess.run([MDSM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.root,
-                                env={**os.environ, "OMP_WAIT_POLICY": "passive", **environment}, timeout=120)
+                                env={**os.environ, "OMP_WAIT_POLICY": "passive", **environment}, timeout=1800)
         return result.returncode, result.stdout, result.stderr
 
     def good(self, *arguments, **environment):

@@ -62,7 +62,8 @@ fs::path as_file(Bytes bytes, const char* name) {
   const fs::path path = folder() / name;
   fs::create_directories(path.parent_path());
   std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size()) std::abort();
+  if (!file) std::abort();
+  if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size()) std::abort();
   std::fclose(file);
   return path;
 }

@@ -11,20 +11,30 @@ namespace {
 using namespace test;
 using nlohmann::json;
 
-// Evaluations of a sample of multistep for a model that says this about itself.
-int64_t evaluations(const json& info, const std::vector<std::string>& words) {
-  auto sampler = samplers().at("multistep").make();
+// multistep for a model that says this about itself, and what is noted of its options.
+struct Resolved {
+  std::unique_ptr<Sampler> sampler = samplers().at("multistep").make();
+  json values;
+};
+Resolved resolved_multistep(const json& info, const std::vector<std::string>& words) {
+  Resolved found;
   OptionSet options("test", "");
   options.alternative("sampler", "multistep");
-  sampler->declare(options);
+  found.sampler->declare(options);
   options.common();
   options.parse(words);
   options.choose("multistep");
   take_model_defaults(options, info, "multistep");
-  sampler->resolve(options, info);
+  found.sampler->resolve(options, info);
+  found.values = options.chosen_json();
+  found.sampler->complete(found.values);
+  return found;
+}
+
+int64_t evaluations(const json& info, const std::vector<std::string>& words) {
   GaussianEnergy energy;
   const auto seeds = seeds_from(0, 1);
-  return sampler->draw({energy, seeds}).evaluations.front();
+  return resolved_multistep(info, words).sampler->draw({energy, seeds}).evaluations.front();
 }
 
 TEST(ModelDefaults, AListBecomesWhatAFileSays) {
@@ -47,19 +57,10 @@ TEST(ModelDefaults, TheModelsHoldUnlessTheUserSaysOtherwise) {
 
 TEST(ModelDefaults, AGuideIsAName) {
   const auto guide = [](const json& name, const std::vector<std::string>& words) {
-    auto sampler = samplers().at("multistep").make();
-    OptionSet options("test", "");
-    options.alternative("sampler", "multistep");
-    sampler->declare(options);
-    options.common();
-    options.parse(words);
-    options.choose("multistep");
-    take_model_defaults(options, {{"sampling", {{"multistep", {{"guide", name}}}}}}, "multistep");
-    sampler->resolve(options, json::object());
-    json values = options.chosen_json();
-    sampler->complete(values);
-    EXPECT_EQ(values.contains("guidance"), !sampler->guide().empty());
-    return sampler->guide();
+    const Resolved found = resolved_multistep({{"sampling", {{"multistep", {{"guide", name}}}}}}, words);
+    const std::string named = found.sampler->guide();
+    EXPECT_EQ(found.values.contains("guidance"), !named.empty());
+    return named;
   };
   EXPECT_EQ(model_defaults("guide=weak,guidance=0.5", "--sampling"),
             json({{"multistep", {{"guide", "weak"}, {"guidance", 0.5}}}}));

@@ -253,12 +253,6 @@ NpyArray read_npy(const fs::path& path) {
   return read_npy(in, fs::file_size(path), name);
 }
 
-NpyArray parse_npy_array(std::span<const std::byte> file, const std::string& name) {
-  MemoryBuffer buffer(file);
-  std::istream in(&buffer);
-  return read_npy(in, file.size(), name);
-}
-
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const float> values) {
   write_array(path, "<f4", shape, values.data(), values.size(), sizeof(float));
 }

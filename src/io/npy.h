@@ -23,7 +23,6 @@ NpyArray read_npy(const fs::path& path);
 NpyArray read_npy(std::istream& in, uint64_t bytes, const std::string& name);
 // Whether it is whole, without keeping it.
 void check_npy(std::istream& in, uint64_t bytes, const std::string& name);
-NpyArray parse_npy_array(std::span<const std::byte> file, const std::string& name);
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const float> values);
 void write_npy(const fs::path& path, const std::vector<int64_t>& shape, std::span<const uint8_t> values);
 

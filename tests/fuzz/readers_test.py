@@ -13,7 +13,7 @@ DIRECT = re.compile(r"\b(fopen|gzopen|getline|mmap|fread|recv|recvmsg|inflate|in
                     r"WebPGetFeatures|WebPDecode\w*|png_set_read_fn|parse_json|parse_strict_json|parse_toml|pread)\(|\bifstream\b|"
                     r"\bJsonObject::parse\(|(?<![\w>])::read\(|(?<![\w>])::open\((?![^;]*O_WRONLY)")
 # What hands bytes on, or names a reader of its own room.
-READS = re.compile(r"\b(read_bytes|read_text|open_file|read_npy|parse_npy|parse_npy_array|SafetensorsFile|read_image|decode_image|decode_picture|"
+READS = re.compile(r"\b(read_bytes|read_text|open_file|read_npy|parse_npy|SafetensorsFile|read_image|decode_image|decode_picture|"
                    r"decode_file|decode_png|decode_jpeg|decode_tiff|decode_webp|read_archive|read_zip|PickleDocument|for_each_entry|first_entries|"
                    r"read_cifar_pickle|load_detector|read_state_dict|load_model|load_classifier)\(")
 # Rooms that only hand paths on by those; what they take apart themselves is looked for there, too.

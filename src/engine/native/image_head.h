@@ -18,6 +18,13 @@
 
 namespace mdsm::engine::native {
 
+// Floats of an image with its border, and of what kernels may read behind it without using it: so much lies
+// between two images, which different threads write.
+inline int64_t bordered_floats(int64_t channels, int64_t height, int64_t width) {
+  constexpr int64_t kReadBeyond = 16;
+  return channels * (height + 2) * (width + 2) + kReadBeyond;
+}
+
 struct ImageHead {
   network::Head kind;
   double sigma0;
@@ -26,8 +33,8 @@ struct ImageHead {
   Window window;  // pixels of the image that count
   MapShape map;   // of F
 
-  float scale() const;                                                               // of dE/dF
-  int64_t bordered() const { return image.c * (map.height + 2) * (map.width + 2); }  // floats of an image
+  float scale() const;  // of dE/dF
+  int64_t bordered() const { return bordered_floats(image.c, map.height, map.width); }
 
   void energy(const float* y, const float* f, std::span<float> energy) const;
   // dE/dF of each image, times its weight if there are any.

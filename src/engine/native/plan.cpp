@@ -10,7 +10,6 @@ namespace mdsm::engine::native {
 namespace {
 
 constexpr const char* kElementwise = "elementwise";  // the profile's row for everything that is no layer
-constexpr int64_t kReadBeyond = 16;                  // floats behind the last image that kernels may touch
 
 constexpr int64_t kHeadMaps = 3;  // of head_memory
 constexpr int64_t kWidened = 16;  // values, of which a map has a multiple
@@ -66,8 +65,8 @@ Plan::Plan(const NativeNetwork& network, Mode mode, int64_t n)
   };
   const bool training = mode == Mode::training;
   const int64_t padded = n * graph.channels * program_.shape().height * program_.shape().width;
-  x_at_ = take(n * bordered_image() + kReadBeyond);
-  v_at_ = take(training ? n * bordered_image() + kReadBeyond : 0);
+  x_at_ = take(n * bordered_image());
+  v_at_ = take(training ? n * bordered_image() : 0);
   grad_at_ = take(training ? n * image_.count() : 0);
   padded_at_ = take(padded != n * image_.count() && mode != Mode::energy ? padded : 0);
   scratch_at_ = take(scratch_count_);
@@ -434,7 +433,7 @@ void Plan::tangent_direction(Call& call) {
 }
 
 int64_t Plan::bordered_image() const {
-  return image_.c * (program_.shape().height + 2) * (program_.shape().width + 2);
+  return bordered_floats(image_.c, program_.shape().height, program_.shape().width);
 }
 
 void Plan::with_border(const float* image, float offset, float* bordered) const {

@@ -117,7 +117,7 @@ class Plan {
   double head_flop() const;
   double input_flop() const;
   void with_border(const float* image, float offset, float* bordered) const;
-  int64_t bordered_image() const;  // floats of an image with its border
+  int64_t bordered_image() const;
   ImageHead image_head() const;
   // Calls body(first plane, last plane) for the planes of n maps of a shape, in parallel.
   template <class Body>

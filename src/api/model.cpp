@@ -67,8 +67,10 @@ Samples draw(EnergyModel& energy, const nlohmann::json& info, std::span<const ui
   api::apply(set, options.settings);
   sampler.resolve(set, info);
   const auto guide = sampler.make_guide(use, batch, energy.image_shape());
+  const auto attraction = sampler.make_attraction(energy.image_shape());
   return in_batches(energy, seeds, batch, options.progress, [&](sample::Run run, int64_t) {
     run.guide = guide.get();
+    run.attraction = attraction;
     return sampler.draw(run);
   });
 }

@@ -47,16 +47,20 @@ std::string failure(distributed::Communicator& world, const std::function<void()
 }
 
 // False when it was stopped.
-bool draw(engine::EnergyModel& engine, engine::EnergyModel* guide, const SamplerChoice& sampler,
-          std::span<const uint64_t> seeds, int64_t batch, const std::atomic<bool>& stop, Progress& progress,
-          TensorView out) {
+bool draw(engine::EnergyModel& engine, engine::EnergyModel* guide, const sample::Attraction& attraction,
+          const SamplerChoice& sampler, std::span<const uint64_t> seeds, int64_t batch,
+          const std::atomic<bool>& stop, Progress& progress, TensorView out) {
   const auto count = static_cast<int64_t>(seeds.size());
   for (int64_t first = 0; first < count; first += batch) {
     const int64_t n = std::min(batch, count - first);
     const auto observe = [&](const sample::StepReport& report) { progress.update(first, n, report.done()); };
     const auto some = seeds.subspan(static_cast<size_t>(first), static_cast<size_t>(n));
-    const sample::Samples drawn =
-        sampler.draw({.model = engine, .seeds = some, .observer = observe, .stop = &stop, .guide = guide});
+    const sample::Samples drawn = sampler.draw({.model = engine,
+                                                .seeds = some,
+                                                .observer = observe,
+                                                .stop = &stop,
+                                                .guide = guide,
+                                                .attraction = attraction});
     if (drawn.stopped) return false;
     std::ranges::transform(drawn.x.values(), out.images(first, n).values().begin(),
                            [](float value) { return std::clamp(value, 0.0f, 1.0f); });
@@ -81,6 +85,7 @@ CheckpointSamples draw_checkpoint(const fs::path& checkpoint, const ModelUse& us
   const distributed::Part own = world.own_part(seeds.size());
   const auto first = static_cast<int64_t>(own.first), count = static_cast<int64_t>(own.count);
   std::unique_ptr<engine::EnergyModel> engine, guide;
+  sample::Attraction attraction;
   nlohmann::json hash;
   CheckpointSamples found;
   found.failed = failure(world, [&] {
@@ -89,6 +94,7 @@ CheckpointSamples draw_checkpoint(const fs::path& checkpoint, const ModelUse& us
     const int64_t batch = std::clamp<int64_t>(count, 1, use.batch);
     engine = use.make(model, batch);
     guide = sampler.make_guide(use, batch, engine->image_shape());
+    attraction = sampler.make_attraction(engine->image_shape());
   });
   if (!found.failed.empty()) return found;
   check_same(world, {{"content of " + name, hash}});
@@ -96,8 +102,9 @@ CheckpointSamples draw_checkpoint(const fs::path& checkpoint, const ModelUse& us
   bool stopped = false;
   found.failed = failure(world, [&] {
     Progress progress(name, count, "images");
-    stopped = count > 0 && !draw(*engine, guide.get(), sampler, seeds.subspan(own.first, own.count),
-                                 use.batch, stop, progress, all.view().images(first, count));
+    stopped =
+        count > 0 && !draw(*engine, guide.get(), attraction, sampler, seeds.subspan(own.first, own.count),
+                           use.batch, stop, progress, all.view().images(first, count));
   });
   if (world.any(stopped) || !found.failed.empty()) return found;
   exchange(world, all);

@@ -53,15 +53,18 @@ void check_stopped(const std::atomic<bool>& stop, const ClassifierOptions& optio
 
 json training_json(const ClassifierOptions& options, const data::Dataset& images) {
   const classify::ClassifierTraining& training = options.training;
-  return {{"data", train::source_name(options.data.source)},
-          {"images", images.size()},
-          {"epochs", training.epochs},
-          {"batch", training.batch},
-          {"lr", training.lr},
-          {"weight-decay", training.weight_decay},
-          {"shift", training.shift},
-          {"flip", training.flip},
-          {"seed", training.seed}};
+  json values = {{"data", train::source_name(options.data.source)},
+                 {"images", images.size()},
+                 {"epochs", training.epochs},
+                 {"batch", training.batch},
+                 {"lr", training.lr},
+                 {"weight-decay", training.weight_decay},
+                 {"shift", training.shift},
+                 {"flip", training.flip},
+                 {"seed", training.seed}};
+  if (training.sigma_max > 0)
+    values["sigma-min"] = training.sigma_min, values["sigma-max"] = training.sigma_max;
+  return values;
 }
 
 classify::Classifier train(const ClassifierOptions& options, const data::Dataset& images,

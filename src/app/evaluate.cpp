@@ -183,7 +183,7 @@ void Evaluate::measure_checkpoints(const eval::EvaluationReference& against, con
   result_.seeds = seeds_text(options_.seeds);
   result_.sampler = sampler.parameters();
   nlohmann::json same = sampler.parameters();
-  same.erase("guide");  // a path of its own host; the hash counts
+  for (const char* path : {"guide", "class-by"}) same.erase(path);  // of its own host; the hashes count
   check_same(*options_.world, {{"sampler", same}});
   double lowest = std::numeric_limits<double>::infinity();
   bool failed = false;

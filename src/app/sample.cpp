@@ -41,6 +41,7 @@ class SampleJob {
         batch_(batch_of(options, model)),
         model_(options.use.make(model, batch_, image_shape(options, model))),
         guide_(sampler.make_guide(options.use, batch_, image_shape(options, model))),
+        attraction_(sampler.make_attraction(image_shape(options, model))),
         trajectory_(*model_, first_of(options.seeds, kTrajectories)) {
     check_same(world_, same());
     if (world_.first()) store_.emplace(options.out, parameters_, options.resume, options.force);
@@ -70,6 +71,7 @@ class SampleJob {
   std::optional<report::SampleStore> store_;  // of rank 0
   int64_t batch_;
   std::unique_ptr<engine::EnergyModel> model_, guide_;
+  sample::Attraction attraction_;
   report::Trajectory trajectory_;
   std::optional<report::LiveView> live_;  // of rank 0
 };
@@ -106,7 +108,8 @@ json SampleJob::same() const {
                  {"number of samples at a time", batch_},
                  {"choice of --trajectory", options_.trajectory}};
   for (const auto& [key, value] : parameters_.items())
-    if (key != "model" && key != "guide") values[key] = value;  // paths of its own host; the hashes count
+    if (key != "model" && key != "guide" && key != "class-by")
+      values[key] = value;  // paths of its own host; the hashes count
   return values;
 }
 
@@ -122,8 +125,12 @@ report::SampleSet SampleJob::draw_batch(std::span<const uint64_t> seeds, int64_t
         before, n, report.done(),
         fmt::format("step {} of {}, energy {:.4g}", report.step, report.steps, mean(report.energy)));
   };
-  sample::Samples drawn = sampler_.draw(
-      {.model = *model_, .seeds = seeds, .observer = observer, .stop = &stop_, .guide = guide_.get()});
+  sample::Samples drawn = sampler_.draw({.model = *model_,
+                                         .seeds = seeds,
+                                         .observer = observer,
+                                         .stop = &stop_,
+                                         .guide = guide_.get(),
+                                         .attraction = attraction_});
   report::SampleSet set;
   if (drawn.stopped) return set;
   for (float& value : drawn.x.values()) value = std::clamp(value, 0.0f, 1.0f);
@@ -198,6 +205,7 @@ SampleSummary SampleJob::summary_of(const report::SampleSet& set) const {
   found.n = static_cast<int64_t>(set.seeds.size());
   found.seeds = seeds_text(set.seeds);
   found.sampler = sampler_.name();
+  found.classes = sampler_.classes();
   found.steps = report::last_step(set);
   for (const int64_t count : set.evaluations) found.evaluations += count;
   found.energy = mean(set.energy);
@@ -220,7 +228,10 @@ SampleSummary SampleJob::summary_of(const report::SampleSet& set) const {
 void SampleJob::write_pictures(const report::SampleSet& set, const SampleSummary& summary) const {
   const fs::path out = options_.out;
   const int64_t n = summary.n, shown = std::min(n, kMaxOnGrid);
-  const auto square = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(shown))));
+  // A column for each class, where there are as many.
+  const auto classes = static_cast<int64_t>(summary.classes.size());
+  const auto square = classes > 1 ? std::min(classes, shown)
+                                  : static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(shown))));
   const std::span<const uint64_t> on_grid(set.seeds.data(), static_cast<size_t>(shown));
   image::write_png(out / "grid.png",
                    image::grid(set.x.view().images(0, shown),
@@ -281,6 +292,7 @@ json to_json(const SampleSummary& s) {
                  {"gradient_evaluations_per_sample", s.evaluations_per_sample()},
                  {"energy", s.energy},
                  {"noise_level", s.noise_level}};
+  if (!s.classes.empty()) values["classes"] = s.classes;
   if (s.acceptance) {
     values["acceptance"] = *s.acceptance;
     values["step_size"] = *s.step_size;
@@ -313,6 +325,7 @@ void print(const SampleResult& result) {
   fmt::print("samples      {} ({} drawn now), seeds {}\n", s.n, result.drawn, s.seeds);
   fmt::print("sampler      {}, {} steps, {:.1f} gradient evaluations a sample\n", s.sampler, s.steps,
              s.evaluations_per_sample());
+  if (!s.classes.empty()) fmt::print("classes      {}\n", fmt::join(s.classes, ", "));
   fmt::print("energy       {:.6g}\nnoise level  {:.4g} before the last jump\n", s.energy, s.noise_level);
   if (s.cooling)
     fmt::print("cooling      energy falls by {:.4g} for each unit of T (pixels/2 = {}), R² {:.4f}\n",

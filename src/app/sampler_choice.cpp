@@ -39,6 +39,18 @@ void SamplerChoice::resolve(OptionSet& options, const nlohmann::json& info) {
   parameters_ = options.chosen_json();
   chosen_->complete(parameters_);
   parameters_["sampler"] = name_;
+  resolve_classes(options);
+  resolve_guide(options);
+}
+
+void SamplerChoice::resolve_classes(const OptionSet& options) {
+  const sample::Sampler::Wanted wanted = chosen_->wanted();
+  if (wanted.classes.empty()) return;
+  classes_ = std::make_unique<ClassPull>(wanted, !options.given("class-by"));
+  parameters_["class-hash"] = classes_->hash();
+}
+
+void SamplerChoice::resolve_guide(const OptionSet& options) {
   const std::string guide = chosen_->guide();
   if (guide.empty()) return;
   constexpr const char* kHint = "name it with --guide, or draw without one by --guidance 0";
@@ -63,6 +75,10 @@ std::unique_ptr<engine::EnergyModel> SamplerChoice::make_guide(const ModelUse& u
     fail("use one that was trained on the same images", "the guide {} has images of shape {}, the model {}",
          chosen_->guide(), own.text(), image.with_n(1).text());
   return use.make(*guide_, largest_batch, image);
+}
+
+sample::Attraction SamplerChoice::make_attraction(const Shape& image) const {
+  return classes_ ? classes_->attraction(image) : sample::Attraction{};
 }
 
 }  // namespace mdsm::app

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/class_pull.h"
 #include "app/model_use.h"
 #include "core/options.h"
 #include "sample/registry.h"
@@ -29,15 +30,26 @@ class SamplerChoice {
   // Run::guide.
   std::unique_ptr<engine::EnergyModel> make_guide(const ModelUse& use, int64_t largest_batch,
                                                   const Shape& image) const;
+  // What samples are to show, for images of this shape; empty where nothing was said. It goes into
+  // Run::attraction and is used no longer than this object.
+  sample::Attraction make_attraction(const Shape& image) const;
+  // The classes, in turn by seed; none where nothing was said.
+  std::vector<std::string> classes() const {
+    return classes_ ? classes_->classes() : std::vector<std::string>{};
+  }
   sample::Samples draw(const sample::Run& run) const { return chosen_->draw(run); }
   // Everything that the samples depend on, and nothing else.
   const nlohmann::json& parameters() const { return parameters_; }
 
  private:
+  void resolve_classes(const OptionSet& options);
+  void resolve_guide(const OptionSet& options);
+
   std::string name_;
   std::vector<std::pair<std::string, std::unique_ptr<sample::Sampler>>> offered_;
   const sample::Sampler* chosen_ = nullptr;
   std::optional<network::Model> guide_;
+  std::unique_ptr<const ClassPull> classes_;
   nlohmann::json parameters_;
 };
 

@@ -81,8 +81,8 @@ void check_same(distributed::Communicator& world, const json& what) {
 
 json comparable(const json& options) {
   // Places on a host's own disk, whose contents are compared, and how it computes.
-  static constexpr const char* kOwn[] = {"threads", "out",     "device",      "data", "init",
-                                         "model",   "samples", "checkpoints", "guide"};
+  static constexpr const char* kOwn[] = {"threads", "out",     "device",      "data",  "init",
+                                         "model",   "samples", "checkpoints", "guide", "class-by"};
   json found = json::object();
   for (const auto& [name, value] : options.items())
     if (std::ranges::none_of(kOwn, [&, &key = name](const char* own) { return key == own; }))

@@ -168,6 +168,27 @@ Classification classify(const Classifier& classifier, ConstTensorView x) {
                          {});
 }
 
+void label_gradient(const Classifier& classifier, ConstTensorView x, std::span<const int> labels,
+                    TensorView grad_x) {
+  check_input(classifier, x.shape, "the batch");
+  parallel_for((x.shape.n + kGroup - 1) / kGroup, 1, [&](int64_t begin, int64_t end) {
+    ClassifierGroup group(classifier.spec, kGroup);
+    for (int64_t g = begin; g < end; ++g) {
+      const int64_t first = g * kGroup, count = std::min(kGroup, x.shape.n - first);
+      group.forward(classifier.weights, x.images(first, count));
+      group.image_gradient(classifier.weights,
+                           labels.subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
+                           grad_x.images(first, count));
+    }
+  });
+}
+
+double trained_noise(const Classifier& classifier) {
+  const json trained = classifier.info.value("trained", json());
+  const json level = trained.is_object() ? trained.value("sigma-max", json()) : json();
+  return level.is_number() ? level.get<double>() : 0;
+}
+
 std::vector<int> most_likely(std::span<const float> probabilities, int64_t classes) {
   std::vector<int> best;
   for (size_t first = 0; first < probabilities.size(); first += static_cast<size_t>(classes)) {

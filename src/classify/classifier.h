@@ -40,6 +40,12 @@ Classification classify(const Classifier& classifier, const data::Dataset& data,
 // The same for images in memory, one call for all of x.
 Classification classify(const Classifier& classifier, ConstTensorView x);
 
+// grad_x of each image: the gradient of -log p(its label).
+void label_gradient(const Classifier& classifier, ConstTensorView x, std::span<const int> labels,
+                    TensorView grad_x);
+// The highest noise level it was trained for; 0: none.
+double trained_noise(const Classifier& classifier);
+
 // Index of the largest of each row.
 std::vector<int> most_likely(std::span<const float> probabilities, int64_t classes);
 

@@ -53,6 +53,8 @@ class ClassifierGroup {
   // After forward(): adds the gradient of the sum over the images of -log p(label) to `gradient` and returns
   // that sum. Uses up the probabilities.
   double backward(std::span<const float> weights, std::span<const int> labels, std::span<float> gradient);
+  // After forward(), too: the gradient of -log p(label) by each image.
+  void image_gradient(std::span<const float> weights, std::span<const int> labels, TensorView grad_x);
 
  private:
   static constexpr int kConvolutions = 3;
@@ -63,6 +65,8 @@ class ClassifierGroup {
   };
   static size_t as_size(int64_t n) { return static_cast<size_t>(n); }
   void convolve(Stage& stage, const float* weights, int64_t image);
+  double to_logits(std::span<const int> labels);
+  void back(const float* weights, float* gradient, bool to_image);
   void convolve_back(Stage& stage, const float* weights, int64_t image, float* gradient, bool to_input);
 
   ClassifierSpec spec_;

@@ -45,6 +45,16 @@ void measure(const data::Dataset& data, ClassifierSpec& spec) {
       static_cast<float>(std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count))));
 }
 
+void check_noise(const ClassifierTraining& options) {
+  if (options.sigma_max <= 0) return;
+  if (!(options.sigma_min > 0))
+    fail_usage("use 0.05 or so", "--sigma-min {}: levels spread in the logarithm need a lowest one",
+               options.sigma_min);
+  if (options.sigma_min > options.sigma_max)
+    fail_usage("use a higher --sigma-max", "--sigma-min {} is above --sigma-max {}", options.sigma_min,
+               options.sigma_max);
+}
+
 // The image moved by (dx, dy) and maybe flipped; what comes in from outside is 0, as in the padding.
 void moved(std::span<const float> from, const Shape& s, int64_t dx, int64_t dy, bool flip,
            std::span<float> to) {
@@ -86,6 +96,7 @@ class Trainer {
  public:
   Trainer(const data::Dataset& data, const ClassifierTraining& options)
       : data_(data), options_(options), labels_(labels_of(data)) {
+    check_noise(options);
     spec_.input = data.image_shape();
     spec_.width = options.width;
     spec_.features = options.features;
@@ -168,7 +179,9 @@ class Trainer {
       const auto dx = static_cast<int64_t>(stream.below(reach)) - options_.shift;
       const auto dy = static_cast<int64_t>(stream.below(reach)) - options_.shift;
       const bool flip = options_.flip && stream.below(2) == 1;
-      moved(image, spec_.input, dx, dy, flip, x.view().image(static_cast<int64_t>(i)));
+      const auto seen = x.view().image(static_cast<int64_t>(i));
+      moved(image, spec_.input, dx, dy, flip, seen);
+      if (options_.sigma_max > 0) add_noise(stream, seen, image);
       labels.push_back(labels_[index]);
     }
     const auto at = static_cast<size_t>(g);
@@ -178,6 +191,14 @@ class Trainer {
     const auto found = most_likely(group.probabilities(), spec_.classes);
     for (size_t i = 0; i < labels.size(); ++i) right_[at] += found[i] == labels[i];
     losses_[at] = group.backward(weights_, labels, gradient);
+  }
+
+  // noise: room for as many values.
+  void add_noise(RandomStream& stream, std::span<float> image, std::span<float> noise) const {
+    const double low = std::log(options_.sigma_min), high = std::log(options_.sigma_max);
+    const auto sigma = static_cast<float>(std::exp(low + (high - low) * stream.uniform()));
+    stream.fill_normal(noise);
+    for (size_t i = 0; i < image.size(); ++i) image[i] += sigma * noise[i];
   }
 
   // A twentieth of the steps warms up, then half a cosine.

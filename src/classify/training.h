@@ -15,6 +15,8 @@ struct ClassifierTraining {
   double lr = 2e-3, weight_decay = 0.02;
   int64_t shift = 2;  // images are moved by up to so many pixels in both directions
   bool flip = false;  // and flipped left to right half of the time
+  // Gaussian noise on every image, its level drawn between these, evenly in the logarithm; sigma_max 0: none.
+  double sigma_min = 0.05, sigma_max = 0;
   uint64_t seed = 0;
 };
 

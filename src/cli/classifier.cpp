@@ -45,6 +45,12 @@ void ClassifierCommand::declare(OptionSet& options) {
   options.add("weight-decay", training.weight_decay, "shrinking of the weights, times the learning rate")
       .range(0, 100);
   options.add("shift", training.shift, "pixels by which images are moved at random").range(0, 64);
+  options
+      .add("sigma-max", training.sigma_max,
+           "with noise on the images, for sample --class-by, of levels up to this; 0 for none")
+      .range(0, 1000);
+  options.add("sigma-min", training.sigma_min, "lowest level of that noise; evenly spread in the logarithm")
+      .range(0, 1000);
   options.add("seed", job_.seed, "of the first weights, the order, shifts, flips, and random subsets")
       .range(0);
   options.add("threads", job_.threads, "CPU threads; 0 takes all").range(0, 1024);
@@ -65,6 +71,8 @@ int ClassifierCommand::run(OptionSet& options) {
   if (!job_.measured.empty() && options.given("hold-out"))
     fail_usage("leave it out", "--hold-out with --measure, which trains nothing");
   if (!job_.measured.empty() && !options.given("split")) job_.data.split = data::Split::test;
+  if (options.given("sigma-min") && job_.training.sigma_max <= 0)
+    fail_usage("give the highest, too", "--sigma-min without --sigma-max");
   job_.log_epochs = !as_json;
   const StopFlag stop;
   const app::ClassifierResult found = app::run_classifier(job_, stop.flag());

@@ -36,11 +36,13 @@ class Sample : public Command {
     options.add(
         "live", sample_.live,
         "also live-noisy.png and live-denoised.png, the images as they form, rewritten a few times a second");
-    options.add("columns", sample_.columns, "columns of the grid; 0 = as many as rows").range(0, 1000);
+    options.add("columns", sample_.columns, "columns of the grid; 0 = as many as rows, or as classes")
+        .range(0, 1000);
     options.add("scale", sample_.scale, "size of a pixel in the pictures").range(1, 16);
     options.add("resume", sample_.resume, "go on with the samples that the folder lacks").command_line_only();
     options.add("force", sample_.force, "replace the samples in the folder").command_line_only();
     options.example("mdsm sample --model runs/00000 -n 64 --out samples");
+    options.example("mdsm sample --model cifar10 --classes horse,ship -n 20 --out samples");
     options.example("mdsm sample --model model.safetensors --seeds 0-9,42 --each --trajectory");
   }
 

@@ -289,7 +289,7 @@ void SampleStore::check_parameters(const json& found, const fs::path& where) con
          "{}: {} is {} there, but {} here", where.string(), key, json_text(before(key)), json_text(value));
   };
   for (const auto& [key, value] : parameters_.items()) check(key, value);
-  for (const char* key : {"guide", "size"})  // given or not there at all
+  for (const char* key : {"guide", "classes", "size"})  // given or not there at all
     if (!parameters_.contains(key)) check(key, json());
 }
 

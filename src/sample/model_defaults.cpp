@@ -28,6 +28,8 @@ json model_defaults(const std::string& list, const std::string& option) {
     const size_t end = std::min(list.find(',', at), list.size());
     const std::string one = list.substr(at, end - at);
     const size_t equals = one.find('=');
+    if (one.starts_with("classes="))
+      fail_usage("leave it out", "{} {}: what the images show is said when they are drawn", option, one);
     if (equals == std::string::npos)
       fail_usage("write it as in churn=16,hot=10", "{} {}: '{}' is not NAME=VALUE", option, list, one);
     options.set(one.substr(0, equals), one.substr(equals + 1), option);
@@ -45,9 +47,10 @@ void take_model_defaults(OptionSet& options, const json& info, const std::string
   const json known = options.chosen_json();
   for (const auto& [name, value] : own.at(sampler).items()) {
     if (!known.contains(name)) continue;
-    if (name == "guide" && is_name(value))
+    const bool names_a_file = name == "guide" || name == "class-by";
+    if (names_a_file && is_name(value))
       options.set_default(name, value.get<std::string>());
-    else if (name != "guide" && (value.is_number() || value.is_boolean()))
+    else if (!names_a_file && (value.is_number() || value.is_boolean()))
       options.set_default(name, value.dump());
   }
 }

@@ -21,6 +21,7 @@ void check(const MultistepOptions& options) {
   check_range(options.churn, 0, 100, "churn");
   check_levels(options.sigma_min, options.sigma_max);
   check_range(options.guidance, 0, 100, "guidance");
+  check_range(options.class_weight, 0, 1000, "class weight");
 }
 
 // The gradient of the guided energy at x, in place of the model's.
@@ -50,6 +51,30 @@ class Guide {
   std::vector<float> energy_;  // not used
 };
 
+// Draws samples to what they are to show.
+class Pull {
+ public:
+  Pull(const Run& run, const MultistepOptions& options, const Shape& images) : run_(run), options_(options) {
+    if (run.attraction) grad_x_ = Tensor(images);
+  }
+
+  void apply(Chains& chains, double sigma) {
+    if (!run_.attraction || options_.class_weight == 0 || sigma < options_.class_min ||
+        sigma > options_.class_max)
+      return;
+    run_.attraction(chains.x(), run_.seeds, grad_x_.view());
+    const double ratio = sigma / chains.sigma0();
+    const auto weight = static_cast<float>(options_.class_weight * ratio * ratio);
+    std::ranges::transform(chains.grad_x().values(), grad_x_.values(), chains.grad_x().values().begin(),
+                           [&](float own, float pull) { return own + weight * pull; });
+  }
+
+ private:
+  const Run& run_;
+  const MultistepOptions& options_;
+  Tensor grad_x_;
+};
+
 // Writes x - D', with D' the value of D half a step ahead: (3 D - before)/2, or D in the first step. `before`
 // becomes D.
 void residual_ahead(std::span<const float> x, std::span<const float> grad_x, float scale, bool first,
@@ -75,12 +100,14 @@ Samples multistep(const Run& run, const MultistepOptions& options) {
   const double fresh = ratio * std::sqrt(1 - std::pow(ratio, 2 * options.churn));  // noise, in units of sigma
   Tensor before(chains.x().shape), ahead(chains.x().shape);
   Guide guide(run, options, chains.x().shape);
+  Pull pull(run, options, chains.x().shape);
   double sigma = options.sigma_max, shared = 0;  // shared: scale of the last hot step's noise
   for (int64_t step = 0;; ++step) {
     chains.evaluate(step);
     chains.report(step, steps, 0, sigma);
     if (step == steps || chains.stop_asked()) return chains.finish(options.jump, step);
     guide.apply(chains, sigma);
+    pull.apply(chains, sigma);
     if (step < hot) {
       shared = blended_scale(kLargeHotShare, 1, sigma, shared);
       chains.for_rows(step, [&](int64_t row) {

@@ -15,6 +15,10 @@
 // With a guide, a weaker model of the same images, D + w (D - D_guide) takes the place of D between two noise
 // levels: what the weaker model gets wrong, the stronger one gets wrong a little, too, and is led away from
 // (autoguidance; Karras et al., 2024).
+//
+// With an attraction, v sigma² grad log p(c|x) is added to D between two noise levels of its own: by Bayes'
+// rule v = 1 makes samples of p(x|c), more of it clearer members of the class (classifier guidance; Dhariwal
+// and Nichol, 2021).
 #pragma once
 
 #include "sample/sampler.h"
@@ -29,6 +33,8 @@ struct MultistepOptions {
   bool jump = true;  // from sigma_min to 0
   // Where the run has a guide: w, and the noise levels between which it is asked.
   double guidance = 0.3, guidance_min = 0.2, guidance_max = 1;
+  // Where it has an attraction: v, and its noise levels.
+  double class_weight = 6, class_min = 0.15, class_max = 1.5;
 };
 // Without a given start, 0.5 + sigma_max n.
 Samples multistep(const Run& run, const MultistepOptions& options = {});

@@ -33,6 +33,12 @@ class Sampler {
   virtual std::optional<Tensor> start(const Run& /*run*/) const { return std::nullopt; }
   // The model that guides it, by name: Run::guide. Empty: none.
   virtual std::string guide() const { return ""; }
+  // The classes that samples are to show, in turn, and the classifier that knows them: Run::attraction.
+  // Empty: whatever comes.
+  struct Wanted {
+    std::string classes, classifier;
+  };
+  virtual Wanted wanted() const { return {}; }
   // Whether all steps are at one temperature, so that R-hat and the effective sample size mean something.
   virtual bool fixed_temperature() const { return false; }
   // `values` holds the sampler's options; leaves in it what the samples depend on, and adds what is missing.

@@ -34,6 +34,9 @@ struct StepReport {
 };
 using Observer = std::function<void(const StepReport&)>;
 
+// What each seed's sample is to show: writes the gradient by x of -log p(that | x), x being a noisy image.
+using Attraction = std::function<void(ConstTensorView x, std::span<const uint64_t> seeds, TensorView grad_x)>;
+
 struct Run {
   engine::EnergyModel& model;
   std::span<const uint64_t> seeds;          // one sample each
@@ -43,6 +46,7 @@ struct Run {
   // Where the images lie in larger ones, whose noise they then have.
   const WindowPlace* place = nullptr;
   engine::EnergyModel* guide = nullptr;  // of images of the same shape; for multistep
+  Attraction attraction{};               // for multistep; may be empty
 };
 
 // One line of the energy trace.

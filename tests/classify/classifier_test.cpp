@@ -57,6 +57,87 @@ TEST(Classifier, LearnsAndDoesNotDependOnThreads) {
   EXPECT_NE(train_classifier(data, other).weights, one.weights);
 }
 
+// The images of another set with noise, which depends on the image's number alone.
+class Noisy : public data::Dataset {
+ public:
+  Noisy(const data::Dataset& images, float sigma) : images_(images), sigma_(sigma) {}
+  int64_t size() const override { return images_.size(); }
+  Shape image_shape() const override { return images_.image_shape(); }
+  int label(int64_t i) const override { return images_.label(i); }
+  std::string description() const override { return "noisy"; }
+  void read(int64_t i, std::span<float> out) const override {
+    images_.read(i, out);
+    std::vector<float> noise(out.size());
+    RandomStream(7, Purpose::added_noise, static_cast<uint64_t>(i)).fill_normal(noise);
+    for (size_t k = 0; k < out.size(); ++k) out[k] += sigma_ * noise[k];
+  }
+
+ private:
+  const data::Dataset& images_;
+  float sigma_;
+};
+
+TEST(Classifier, LearnsToSeeThroughNoise) {
+  const Bars data(1200, 1), test(400, 2);
+  ClassifierTraining options = kTraining;
+  options.epochs = 12;
+  const Classifier plain = train_classifier(data, options);
+  options.sigma_max = 0.8;
+  set_thread_count(1);
+  const Classifier noisy = train_classifier(data, options);
+  set_thread_count(3);
+  EXPECT_EQ(train_classifier(data, options).weights, noisy.weights);
+  set_thread_count(0);
+  const Noisy seen(test, 0.4f);
+  EXPECT_GT(accuracy(noisy, seen).rate, accuracy(plain, seen).rate + 0.1);
+  EXPECT_GT(accuracy(noisy, test).rate, 0.8);
+  options.sigma_min = 0.5, options.sigma_max = 0.1;
+  EXPECT_ERROR(train_classifier(data, options), "--sigma-min 0.5 is above --sigma-max 0.1");
+}
+
+// Against differences of the loss along the gradient.
+TEST(Classifier, GradientByTheImage) {
+  const Bars data(600, 1), test(40, 2);
+  const Classifier made = train_classifier(data, kTraining);
+  const int64_t n = 40;
+  Tensor x(test.image_shape().with_n(n)), grad(x.shape());
+  std::vector<int> labels;
+  for (int64_t i = 0; i < n; ++i) {
+    test.read(i, x.view().image(i));
+    labels.push_back(static_cast<int>((i + i / 4) % 4));  // right ones and wrong ones
+  }
+  label_gradient(made, x.view(), labels, grad.view());
+  std::vector<double> norm;
+  for (int64_t i = 0; i < n; ++i) {
+    double square = 0;
+    for (const float value : grad.view().image(i)) square += static_cast<double>(value) * value;
+    norm.push_back(std::sqrt(square));
+  }
+  const auto loss = [&](double far) {  // so far along each gradient
+    Tensor moved(x.shape());
+    for (int64_t i = 0; i < n; ++i)
+      for (size_t k = 0; k < x.view().image(i).size(); ++k)
+        moved.view().image(i)[k] =
+            x.view().image(i)[k] +
+            static_cast<float>(far / norm[static_cast<size_t>(i)] * grad.view().image(i)[k]);
+    const Classification found = classify(made, moved.view());
+    std::vector<double> each;
+    for (size_t i = 0; i < labels.size(); ++i)
+      each.push_back(-std::log(
+          static_cast<double>(found.probabilities[i * 4 + static_cast<size_t>(labels[i])]) + 1e-30));
+    return each;
+  };
+  constexpr double kStep = 2e-4;
+  const auto up = loss(kStep), down = loss(-kStep);
+  int compared = 0;
+  for (size_t i = 0; i < norm.size(); ++i) {
+    if (norm[i] < 0.7) continue;  // sure of it: float32 has no digits left for the difference
+    ++compared;
+    EXPECT_NEAR((up[i] - down[i]) / (2 * kStep) / norm[i], 1, 0.01) << i;
+  }
+  EXPECT_GE(compared, 15);
+}
+
 TEST(Classifier, StopsWhenAsked) {
   const std::atomic<bool> stop{true};
   int steps = 0;

@@ -131,6 +131,83 @@ class Sampling(unittest.TestCase):
         self.assertRegex(refused.stderr, "^mdsm: error: the guide .* has images of shape .*same images$")
         self.assertEqual(refused.returncode, 1)
 
+    def classifier(self, name, *words):
+        """A classifier of two kinds of small images: bright above, and bright below."""
+        for kind in ("above", "below"):
+            os.makedirs(self.at("kinds", kind), exist_ok=True)
+            for i in range(24):
+                shade = 120 + 5 * i
+                write_png(self.at("kinds", kind, f"{i}.png"),
+                          [[shade if (y < SIZE // 2) == (kind == "above") else 5] * SIZE for y in range(SIZE)], 1)
+        path = self.at(name + ".safetensors")
+        run("classifier", "--data", self.at("kinds"), "--width", 4, "--hidden", 8, "--epochs", 20, "--batch", 16, "--hold-out", 0,
+            "--shift", 0, "--lr", "1e-2", "--out", path, *words)
+        return path
+
+    def test_classes(self):
+        """--classes says what images show, seed by seed, is noted, and is the same however it is drawn."""
+        knows = self.classifier("knows", "--sigma-max", 2)
+        run("train", "--data", self.at("kinds"), "--net", "res6", "--width", 4, "--batch", 6, "--steps", 150, "--lr", "3e-3", "--ema", 0.9,
+            "--sigma-max", 3, "--preview-every", 0, "--threads", 1, "--out", self.at("run-kinds"))
+        model = glob.glob(self.at("run-kinds/*/ema.safetensors"))[0]
+        by = ["--model", model, "--class-by", knows, "--class-weight", 100]
+
+        def draw(name, *words):
+            out = self.at("class-" + name)
+            run("sample", *by, *words, "--out", out)
+            with open(out + "/samples.json") as file:
+                return files(out)["samples.npy"], read_npy(out + "/samples.npy")[1], json.load(file)
+
+        def above(pixels, i):
+            image = pixels[i * SIZE * SIZE:(i + 1) * SIZE * SIZE]
+            return sum(image[:len(image) // 2]) > sum(image[len(image) // 2:])
+        raw, pixels, noted = draw("all", "--classes", "all", "-n", 20)
+        self.assertGreaterEqual(sum(above(pixels, i) == (i % 2 == 0) for i in range(20)), 18)
+        self.assertEqual(noted["summary"]["classes"], ["above", "below"])
+        self.assertEqual((noted["parameters"]["classes"], noted["parameters"]["class-by"]), ("all", knows))
+        self.assertIn("class-hash", noted["parameters"])
+        width, _, _, _ = read_png(self.at("class-all", "grid.png"))
+        self.assertLess(width, 3 * 2 * (SIZE + 2))  # a column for each class
+        self.assertEqual(draw("batch", "--classes", "all", "-n", 20, "--batch", 3, "--threads", 2)[0], raw)
+        below = draw("below", "--classes", "below", "-n", 10)[1]
+        self.assertGreaterEqual(sum(not above(below, i) for i in range(10)), 9)
+        # Part of it, the rest later; another class in the same folder is refused.
+        half = self.at("class-half")
+        run("sample", *by, "--classes", "all", "-n", 7, "--out", half)
+        run("sample", *by, "--classes", "all", "-n", 20, "--resume", "--out", half)
+        self.assertEqual(files(half)["samples.npy"], raw)
+        for words, message in ((["--classes", "below"], "classes is .all. there, but .below. here"),
+                               ([], "--class-by, but no classes"), (["--classes", "beside"], "knows no 'beside'; use all, or some of above,below"),
+                               (["--classes", ""], "--class-by, but no classes"), (["--classes", "above,"], "knows no ''")):
+            refused = subprocess.run([MDSM, "sample", *map(str, by), *words, "--resume", "--out", half], capture_output=True, text=True,
+                                     env=ENVIRONMENT)
+            self.assertRegex(refused.stderr, message)
+            self.assertIn(refused.returncode, (1, 2))
+            self.assertEqual(refused.stderr.count("\n"), 1)
+        # Without one that knows noise, or that fits.
+        plain = self.classifier("plain")
+        for words, message in ((["--class-by", plain], "was trained without noise"), ([], "no classifier that knows them"),
+                               (["--class-by", "nobody"], "nobody: no such classifier"), (["--class-by", self.model], "not a classifier"),
+                               (["--class-by", knows, "--model", self.colour_model], "the classifier .* has images of shape"),
+                               (["--class-by", knows, "--class-min", "2"], "--class-min 2 is above --class-max")):
+            refused = subprocess.run([MDSM, "sample", "--model", self.model, "--classes", "above", "-n", "1", *words, "--out", self.at("none")],
+                                     capture_output=True, text=True, env=ENVIRONMENT)
+            self.assertRegex(refused.stderr, message)
+            self.assertIn(refused.returncode, (1, 2))
+            self.assertFalse(os.path.exists(self.at("none")))
+        # A model file can name a bundled one, which only --classes asks for.
+        own = self.at("own-classes.safetensors")
+        run("export", model, own, "--sampling", "class-by=kinds,class-weight=100")
+        os.makedirs(self.at("models-with-classes"))
+        shutil.copy(knows, self.at("models-with-classes", "classifier-kinds.safetensors"))
+        out = self.at("class-own")
+        subprocess.run([MDSM, "sample", "--model", own, "-n", "20", "--classes", "all", "--out", out, "--quiet"], check=True,
+                       env={**ENVIRONMENT, "MDSM_MODELS": self.at("models-with-classes")}, stdout=subprocess.DEVNULL)
+        self.assertEqual(files(out)["samples.npy"], raw)
+        run("sample", "--model", own, "-n", 1, "--out", self.at("class-none"))
+        with open(self.at("class-none", "samples.json")) as file:
+            self.assertFalse([name for name in json.load(file)["parameters"] if name.startswith("class")])
+
     # One seed, one image: any batch, any number of threads
 
     def check_same(self, command, name, ways):

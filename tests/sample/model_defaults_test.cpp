@@ -44,7 +44,8 @@ TEST(ModelDefaults, AListBecomesWhatAFileSays) {
 }
 
 TEST(ModelDefaults, WhatTheSamplerWouldRefuseIsRefused) {
-  for (const char* list : {"churn", "churn=", "churn=-1", "churn=nan", "eps=0.1", "=3", "hot=3,", ","})
+  for (const char* list :
+       {"churn", "churn=", "churn=-1", "churn=nan", "eps=0.1", "=3", "hot=3,", ",", "classes=horse"})
     EXPECT_THROW(model_defaults(list, "--sampling"), Error) << list;
 }
 

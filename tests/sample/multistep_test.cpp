@@ -140,6 +140,85 @@ TEST(Multistep, AGuideIsLedAwayFromBetweenItsNoiseLevels) {
   EXPECT_TRUE(std::ranges::equal(draw(engine, &guide).values(), alone.values()));
 }
 
+TEST(Multistep, AnAttractionMovesTheDenoisedImage) {
+  GaussianEnergy engine(0.2);
+  const auto seeds = seeds_from(4, 2);
+  MultistepOptions options{.steps = 1, .hot = 0, .sigma_max = 0.8, .sigma_min = 0.2, .churn = 0};
+  options.jump = false, options.class_weight = 3, options.class_min = 0.5, options.class_max = 1;
+  const Attraction pull = [](ConstTensorView x, std::span<const uint64_t> of, TensorView grad_x) {
+    ASSERT_EQ(of.size(), 2u);
+    for (int64_t i = 0; i < x.shape.n; ++i)
+      for (size_t j = 0; j < kPixels; ++j)
+        grad_x.image(i)[j] = static_cast<float>(of[static_cast<size_t>(i)]) * (x.image(i)[j] + 1);
+  };
+  const auto draw = [&](const Attraction& by) {
+    return multistep({.model = engine, .seeds = seeds, .attraction = by}, options).x;
+  };
+  const Tensor start = start_images(engine.image_shape(), seeds, 0.8), alone = draw({}), drawn = draw(pull);
+  const double ratio = 0.2 / 0.8;  // x <- ratio x + (1 - ratio) D
+  for (int64_t i = 0; i < 2; ++i)
+    for (size_t j = 0; j < kPixels; ++j) {
+      const double gradient = static_cast<double>(4 + i) * (start.view().image(i)[j] + 1);
+      ASSERT_NEAR(drawn.view().image(i)[j] - alone.view().image(i)[j],
+                  -(1 - ratio) * 3 * 0.8 * 0.8 * gradient, 1e-4)
+          << i << " " << j;
+    }
+  options.class_max = 0.7;  // below the one level there is
+  EXPECT_TRUE(std::ranges::equal(draw(pull).values(), alone.values()));
+  options.class_max = 1, options.class_weight = 0;
+  EXPECT_TRUE(std::ranges::equal(draw(pull).values(), alone.values()));
+}
+
+// Two kinds of images, one above and one below 0.5, of equal number. log p(kind|x) is known.
+TEST(Multistep, ByBayesRuleAllSamplesAreOfTheirKind) {
+  constexpr double kAway = 0.4, kSpread = 0.1;
+  class TwoKinds : public AnalyticEnergy {
+   public:
+    TwoKinds() : AnalyticEnergy(kTiny, 0.1) {}
+    // Blind to the noise but for what x tells: that of the mixture with noise sigma0.
+    double energy_of(const float* x, float* grad_x) const override {
+      const double v = kSpread * kSpread + sigma0() * sigma0();
+      double energy = 0, sum = 0;
+      for (size_t i = 0; i < kPixels; ++i) sum += x[i] - 0.5;
+      const double side = std::tanh(kAway * sum / v);
+      for (size_t i = 0; i < kPixels; ++i) {
+        const double off = x[i] - 0.5;
+        energy += off * off / (2 * v);
+        grad_x[i] = static_cast<float>((off - kAway * side) / v);
+      }
+      return energy - std::log(std::cosh(std::clamp(kAway * sum / v, -300.0, 300.0)));
+    }
+  } engine;
+  const auto seeds = seeds_from(0, 60);
+  MultistepOptions options{.steps = 24, .hot = 0, .sigma_max = 0.4, .sigma_min = 0.1, .churn = 1};
+  options.class_weight = 1, options.class_min = 0, options.class_max = 10;
+  // Even seeds above, odd seeds below: -log p = log(1 + exp(-2 s a sum / v)), at the lowest noise.
+  const Attraction kind = [](ConstTensorView x, std::span<const uint64_t> of, TensorView grad_x) {
+    const double v = kSpread * kSpread + 0.4 * 0.4;
+    for (int64_t i = 0; i < x.shape.n; ++i) {
+      const double s = of[static_cast<size_t>(i)] % 2 == 0 ? 1 : -1;
+      double sum = 0;
+      for (const float value : x.image(i)) sum += value - 0.5;
+      const double rate = 2 * s * kAway / v, p = 1 / (1 + std::exp(std::min(300.0, rate * sum)));
+      for (float& value : grad_x.image(i)) value = static_cast<float>(-rate * p);
+    }
+  };
+  const auto right = [&](const Attraction& by) {
+    const Samples found = multistep({.model = engine, .seeds = seeds, .attraction = by}, options);
+    int count = 0;
+    for (int64_t i = 0; i < 60; ++i) {
+      double sum = 0;
+      for (const float value : found.x.view().image(i)) sum += value - 0.5;
+      count += (sum > 0) == (i % 2 == 0);
+    }
+    return count;
+  };
+  const int by_chance = right({});
+  EXPECT_GT(by_chance, 15);
+  EXPECT_LT(by_chance, 45);
+  EXPECT_GE(right(kind), 57);
+}
+
 TEST(Multistep, RefusesNonsense) {
   PointEngine engine;
   const auto seeds = seeds_from(0, 1);
@@ -152,6 +231,8 @@ TEST(Multistep, RefusesNonsense) {
   EXPECT_THROW(with({.churn = -1}), Error);
   EXPECT_THROW(with({.churn = NAN}), Error);
   EXPECT_THROW(with({.guidance = -1}), Error);
+  EXPECT_THROW(with({.class_weight = -1}), Error);
+  EXPECT_THROW(with({.class_weight = NAN}), Error);
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#include "app/class_pull.h"
+
+#include <algorithm>
+
+#include "app/features.h"
+#include "core/error.h"
+#include "core/hash.h"
+#include "network/bundled.h"
+
+namespace mdsm::app {
+namespace {
+
+fs::path bundled_classifier(const std::string& name) {
+  const auto found = network::find_bundled(std::string(network::kClassifierPrefix) + name);
+  if (!found)
+    fail("name one with --class-by", "the model's classifier {} is not among those that come with mdsm",
+         name);
+  return *found;
+}
+
+// "horse,ship" or "all": their numbers.
+std::vector<int> labels_of(const std::string& list, const std::vector<std::string>& classes,
+                           const std::string& classifier) {
+  std::vector<int> labels;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    const std::string name = list.substr(at, end - at);
+    at = end + 1;
+    if (name == "all") {
+      for (size_t i = 0; i < classes.size(); ++i) labels.push_back(static_cast<int>(i));
+      continue;
+    }
+    const auto found = std::ranges::find(classes, name);
+    if (found == classes.end())
+      fail_usage(fmt::format("use all, or some of {}", fmt::join(classes, ",")),
+                 "--classes {}: the classifier {} knows no '{}'", list, classifier, name);
+    labels.push_back(static_cast<int>(found - classes.begin()));
+  }
+  return labels;
+}
+
+}  // namespace
+
+ClassPull::ClassPull(const sample::Sampler::Wanted& wanted, bool bundled)
+    : name_(wanted.classifier),
+      classifier_(classify::load_classifier(bundled ? bundled_classifier(name_) : classifier_path(name_))) {
+  if (classify::trained_noise(classifier_) <= 0)
+    fail("train one with mdsm classifier --sigma-max 2",
+         "the classifier {} was trained without noise, and samples are noisy while they are drawn", name_);
+  labels_ = labels_of(wanted.classes, classifier_.classes, name_);
+  hash_ = content_hash(classifier_.weights.data(), classifier_.weights.size() * sizeof(float));
+}
+
+std::vector<std::string> ClassPull::classes() const {
+  std::vector<std::string> names;
+  for (const int label : labels_) names.push_back(classifier_.classes[static_cast<size_t>(label)]);
+  return names;
+}
+
+sample::Attraction ClassPull::attraction(const Shape& image) const {
+  const Shape& own = classifier_.spec.input;
+  if (own != image.with_n(1))
+    fail("use one that was trained on the same images",
+         "the classifier {} has images of shape {}, the model {}", name_, own.text(), image.with_n(1).text());
+  return [this](ConstTensorView x, std::span<const uint64_t> seeds, TensorView grad_x) {
+    std::vector<int> labels;
+    for (const uint64_t seed : seeds) labels.push_back(label(seed));
+    classify::label_gradient(classifier_, x, labels, grad_x);
+  };
+}
+
+}  // namespace mdsm::app

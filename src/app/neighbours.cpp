@@ -70,6 +70,8 @@ Sets open(const NeighboursOptions& options, const eval::SampleSource& source) {
   if (data.colour == data::Colour::apart) as_they_are.colour = data.colour;
   Sets sets;
   sets.samples = eval::open_samples(source, as_they_are);
+  if (const Shape shape = sets.samples->image_shape(); data.pad < 0 && shape.h == 28 && shape.w == 28)
+    data.pad = 0;  // samples of a model of 28x28
   sets.training = data::open_dataset(data);
   if (!options.no_held_out) sets.held_out = open_held_out(options, data, *sets.training);
   check_shapes(sets);

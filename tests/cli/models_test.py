@@ -57,7 +57,7 @@ class Models(unittest.TestCase):
         shares = found["classes"]["shares"]
         self.assertEqual(sum(share > 0 for share in shares), 10, shares)
         self.assertLess(max(shares), 0.25, shares)
-        self.assertLess(found["fid"]["value"], 80, found["fid"])
+        self.assertLess(found["fid"]["value"], 40, found["fid"])
 
     def test_a_model_of_the_papers_network(self):
         """Three digits as colours: blobs, or the same digits again and again, would show few modes."""

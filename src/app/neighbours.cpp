@@ -65,13 +65,12 @@ void check_shapes(const Sets& sets) {
 }
 
 Sets open(const NeighboursOptions& options, const eval::SampleSource& source) {
-  data::DataOptions data = options.data, as_they_are;  // samples, but for the channels
+  data::DataOptions data = options.data, as_they_are;  // samples, but for padding and channels
   data.seed = static_cast<uint64_t>(options.seed);
+  as_they_are.pad = data.pad;
   if (data.colour == data::Colour::apart) as_they_are.colour = data.colour;
   Sets sets;
   sets.samples = eval::open_samples(source, as_they_are);
-  if (const Shape shape = sets.samples->image_shape(); data.pad < 0 && shape.h == 28 && shape.w == 28)
-    data.pad = 0;  // samples of a model of 28x28
   sets.training = data::open_dataset(data);
   if (!options.no_held_out) sets.held_out = open_held_out(options, data, *sets.training);
   check_shapes(sets);

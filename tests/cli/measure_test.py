@@ -89,8 +89,8 @@ class Measure(unittest.TestCase):
     def test_likelihood_from_a_schedule_and_samples(self):
         with open(self.at("betas.txt"), "w", encoding="utf-8") as file:
             file.write("0.01\n0.1, 0.5\n")
-        run("sample", "--model", self.model, "-n", 4, "--sampler", "fast", "--steps", 5, "--out", self.at("drawn"))
-        found = json.loads(run("likelihood", "--model", self.model, "--samples", self.at("drawn"), "--chains", 2,
+        run("sample", "--model", self.model, "-n", 4, "--sampler", "fast", "--steps", 5, "--out", self.at("square-drawn"))
+        found = json.loads(run("likelihood", "--model", self.model, "--samples", self.at("square-drawn"), "--chains", 2,
                                "--pilot", 0, "--schedule", self.at("betas.txt"), "--reference", "data-mean", "--json",
                                "--out", self.at("file")))
         self.assertEqual(found["result"]["distributions"], 4)
@@ -169,16 +169,16 @@ class Measure(unittest.TestCase):
         run("train", *data, "--pad", 0, "--net", "unet", "--width", 4, "--levels", 2, "--batch", 8, "--steps", 2, "--preview-every", 0,
             "--threads", 1, "--out", self.at("square"))
         model = glob.glob(self.at("square/*/"))[0]
-        run("sample", "--model", model, "-n", 6, "--steps", 4, "--out", self.at("drawn"))
+        run("sample", "--model", model, "-n", 6, "--steps", 4, "--out", self.at("square-drawn"))
         for more in ([], ["--pad", 0], ["--pad", 40]):
-            run("neighbours", self.at("drawn"), *data, *more, "--no-held-out", "-k", 2, "--out", self.at("near"), "--force")
+            run("neighbours", self.at("square-drawn"), *data, *more, "--no-held-out", "-k", 2, "--out", self.at("near"), "--force")
             side = more[1] or 28 if more else 32
             self.assertIn(f"{side}x{side}", self.load("near", "neighbours.json")["samples"])
         measure = [*data, "--classifier", "fashion-mnist", "--json"]
-        by_folder = json.loads(run("evaluate", "--samples", self.at("drawn"), *measure))
+        by_folder = json.loads(run("evaluate", "--samples", self.at("square-drawn"), *measure))
         by_run = json.loads(run("evaluate", "--checkpoints", model, "-n", 6, "--steps", 4, *measure))
         self.assertAlmostEqual(by_run["checkpoints"][-1]["fid"]["value"], by_folder["fid"]["value"], 3)
-        run("likelihood", "--model", model, *data, "--samples", self.at("drawn"), "--distributions", 2, "--chains", 2, "--pilot", 1,
+        run("likelihood", "--model", model, *data, "--samples", self.at("square-drawn"), "--distributions", 2, "--chains", 2, "--pilot", 1,
             "--leapfrog", 2, "--out", self.at("bound"))
         self.assertEqual(self.load("bound", "likelihood.json")["result"]["dimensions"], 784)
 

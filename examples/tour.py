@@ -47,8 +47,8 @@ sheet("completed.png", [np.concatenate([image[None] * known, completions, image[
 digits = mdsm.load("mnist")
 left = np.linspace(-1, 1, 28, dtype=np.float32)[None, None, None, :]
 tilt = mdsm.energy(lambda x: ((x * left).sum((1, 2, 3)), np.broadcast_to(left, x.shape)), model.shape, model.sigma0)
-both = (0.5 * model + 0.5 * digits).sample(8, sampler="fast")
-sheet("composed.png", [np.clip(both, 0, 1), np.clip((model + 6 * tilt).sample(8, sampler="fast"), 0, 1)])
+both = (0.5 * model + 0.5 * digits).sample(8)
+sheet("composed.png", [np.clip(both, 0, 1), np.clip((model + 6 * tilt).sample(8), 0, 1)])
 
 # The energy along the straight line from one image to another.
 steps = np.linspace(0, 1, 9, dtype=np.float32)[:, None, None, None]

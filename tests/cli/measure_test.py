@@ -89,8 +89,8 @@ class Measure(unittest.TestCase):
     def test_likelihood_from_a_schedule_and_samples(self):
         with open(self.at("betas.txt"), "w", encoding="utf-8") as file:
             file.write("0.01\n0.1, 0.5\n")
-        run("sample", "--model", self.model, "-n", 4, "--sampler", "fast", "--steps", 5, "--out", self.at("square-drawn"))
-        found = json.loads(run("likelihood", "--model", self.model, "--samples", self.at("square-drawn"), "--chains", 2,
+        run("sample", "--model", self.model, "-n", 4, "--sampler", "fast", "--steps", 5, "--out", self.at("drawn"))
+        found = json.loads(run("likelihood", "--model", self.model, "--samples", self.at("drawn"), "--chains", 2,
                                "--pilot", 0, "--schedule", self.at("betas.txt"), "--reference", "data-mean", "--json",
                                "--out", self.at("file")))
         self.assertEqual(found["result"]["distributions"], 4)

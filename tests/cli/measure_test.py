@@ -171,16 +171,16 @@ class Measure(unittest.TestCase):
         model = glob.glob(self.at("square/*/"))[0]
         run("sample", "--model", model, "-n", 6, "--steps", 4, "--out", self.at("square-drawn"))
         for more in ([], ["--pad", 0], ["--pad", 40]):
-            run("neighbours", self.at("square-drawn"), *data, *more, "--no-held-out", "-k", 2, "--out", self.at("near"), "--force")
+            run("neighbours", self.at("square-drawn"), *data, *more, "--no-held-out", "-k", 2, "--out", self.at("square-near"), "--force")
             side = more[1] or 28 if more else 32
-            self.assertIn(f"{side}x{side}", self.load("near", "neighbours.json")["samples"])
+            self.assertIn(f"{side}x{side}", self.load("square-near", "neighbours.json")["samples"])
         measure = [*data, "--classifier", "fashion-mnist", "--json"]
         by_folder = json.loads(run("evaluate", "--samples", self.at("square-drawn"), *measure))
         by_run = json.loads(run("evaluate", "--checkpoints", model, "-n", 6, "--steps", 4, *measure))
         self.assertAlmostEqual(by_run["checkpoints"][-1]["fid"]["value"], by_folder["fid"]["value"], 3)
         run("likelihood", "--model", model, *data, "--samples", self.at("square-drawn"), "--distributions", 2, "--chains", 2, "--pilot", 1,
-            "--leapfrog", 2, "--out", self.at("bound"))
-        self.assertEqual(self.load("bound", "likelihood.json")["result"]["dimensions"], 784)
+            "--leapfrog", 2, "--out", self.at("square-bound"))
+        self.assertEqual(self.load("square-bound", "likelihood.json")["result"]["dimensions"], 784)
 
 
 if __name__ == "__main__":

@@ -41,8 +41,7 @@ file(RELATIVE_PATH prefix_from_pkgconfig ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig 
 configure_file(cmake/mdsm.pc.in ${PROJECT_BINARY_DIR}/mdsm.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mdsm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
-install(DIRECTORY models/ DESTINATION ${MDSM_DATA_DIR}/models COMPONENT data FILES_MATCHING PATTERN "*.safetensors"
-        PATTERN in-training EXCLUDE)
+install(DIRECTORY models/ DESTINATION ${MDSM_DATA_DIR}/models COMPONENT data FILES_MATCHING PATTERN "*.safetensors")
 install(DIRECTORY configs DESTINATION ${MDSM_DATA_DIR} COMPONENT data)
 install(FILES python/mdsm_torch.py DESTINATION ${MDSM_DATA_DIR}/python COMPONENT data)
 install(DIRECTORY bench/peers DESTINATION ${MDSM_DATA_DIR}/bench COMPONENT data FILES_MATCHING PATTERN "*.py")

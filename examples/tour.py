@@ -31,24 +31,24 @@ energies, gradients = model.energy_and_gradient(images)
 print(f"energies of samples {energies.mean():.0f} on average, of noise {model.energy(random.random(images.shape)).mean():.0f}")
 
 # Noise of a strength that nobody tells the model.
-clothes = mdsm.data("fashion-mnist", split="test", limit=8)[:]
+clothes = mdsm.data("fashion-mnist", split="test", limit=8, pad=0)[:]
 noisy = clothes + random.uniform(0.1, 0.8, (8, 1, 1, 1)) * random.standard_normal(clothes.shape)
 clean, noise = model.denoise(noisy)
 print("noise found:", " ".join(f"{sigma:.2f}" for sigma in noise))
 sheet("denoised.png", [clothes, np.clip(noisy, 0, 1), clean])
 
 # The lower half is missing: four completions of each of four images.
-known = np.ones((32, 32), bool)
-known[16:] = False
+known = np.ones((28, 28), bool)
+known[14:] = False
 filled = [model.inpaint(image, known, n=4, sampler="fast") for image in clothes[:4]]
 sheet("completed.png", [np.concatenate([image[None] * known, completions, image[None]]) for image, completions in zip(clothes, filled)])
 
 # Energies add: images that are likely as clothes and, a little, as digits; and clothes that are bright on the left.
 digits = mdsm.load("mnist")
-left = np.linspace(-1, 1, 32, dtype=np.float32)[None, None, None, :]
+left = np.linspace(-1, 1, 28, dtype=np.float32)[None, None, None, :]
 tilt = mdsm.energy(lambda x: ((x * left).sum((1, 2, 3)), np.broadcast_to(left, x.shape)), model.shape, model.sigma0)
-both = (0.5 * model + 0.5 * digits).sample(8, sampler="fast")
-sheet("composed.png", [np.clip(both, 0, 1), np.clip((model + 6 * tilt).sample(8, sampler="fast"), 0, 1)])
+both = (0.5 * model + 0.5 * digits).sample(8)
+sheet("composed.png", [np.clip(both, 0, 1), np.clip((model + 6 * tilt).sample(8), 0, 1)])
 
 # The energy along the straight line from one image to another.
 steps = np.linspace(0, 1, 9, dtype=np.float32)[:, None, None, None]

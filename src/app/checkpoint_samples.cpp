@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/numbered_folder.h"
 #include "core/progress.h"
+#include "data/source.h"
 #include "eval/tensor_images.h"
 
 namespace mdsm::app {
@@ -78,8 +79,22 @@ void exchange(distributed::Communicator& world, Tensor& all) {
 
 }  // namespace
 
+Tensor padded(Tensor images, int64_t pad) {
+  data::DataOptions options;
+  options.pad = pad;
+  data::RawImages raw;
+  raw.shape = images.shape();
+  raw.values = std::vector<float>(images.values().begin(), images.values().end());
+  raw.from = "samples";
+  raw = data::fit(std::move(raw), options);
+  if (raw.shape == images.shape()) return images;
+  Tensor out(raw.shape);
+  std::ranges::copy(std::get<std::vector<float>>(raw.values), out.values().begin());
+  return out;
+}
+
 CheckpointSamples draw_checkpoint(const fs::path& checkpoint, const ModelUse& use,
-                                  const SamplerChoice& sampler, std::span<const uint64_t> seeds,
+                                  const SamplerChoice& sampler, std::span<const uint64_t> seeds, int64_t pad,
                                   const std::atomic<bool>& stop, distributed::Communicator& world) {
   const std::string name = checkpoint.filename().string();
   const distributed::Part own = world.own_part(seeds.size());
@@ -109,7 +124,7 @@ CheckpointSamples draw_checkpoint(const fs::path& checkpoint, const ModelUse& us
   if (world.any(stopped) || !found.failed.empty()) return found;
   exchange(world, all);
   Progress::clear_line();
-  found.images = std::make_unique<eval::TensorImages>(std::move(all), "samples of " + name);
+  found.images = std::make_unique<eval::TensorImages>(padded(std::move(all), pad), "samples of " + name);
   return found;
 }
 

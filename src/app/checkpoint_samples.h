@@ -22,9 +22,11 @@ struct CheckpointSamples {
   std::string failed;                     // what is wrong with the checkpoint
 };
 // Several processes draw some of the samples each, and then all have all; what fails on one has failed on
-// all. Throws only where a process is lost, or has another checkpoint.
+// all. Throws only where a process is lost, or has another checkpoint. pad: as of the data beside them.
 CheckpointSamples draw_checkpoint(const fs::path& checkpoint, const ModelUse& use,
-                                  const SamplerChoice& sampler, std::span<const uint64_t> seeds,
+                                  const SamplerChoice& sampler, std::span<const uint64_t> seeds, int64_t pad,
                                   const std::atomic<bool>& stop, distributed::Communicator& world);
+// Images as --pad leaves those of a data set.
+Tensor padded(Tensor images, int64_t pad);
 
 }  // namespace mdsm::app

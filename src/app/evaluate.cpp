@@ -29,7 +29,7 @@ Evaluate::Evaluate(const EvaluateOptions& options, const eval::Metrics& metrics,
 network::Model Evaluate::last_checkpoint() {
   checkpoints_ = find_checkpoints(options_.checkpoints);
   network::Model model = network::load_model(checkpoints_.back());
-  image_ = model.parameters.spec().input(1);
+  image_ = padded(Tensor(model.parameters.spec().input(1)), options_.data.pad).shape();
   return model;
 }
 
@@ -188,8 +188,8 @@ void Evaluate::measure_checkpoints(const eval::EvaluationReference& against, con
   double lowest = std::numeric_limits<double>::infinity();
   bool failed = false;
   for (const fs::path& path : checkpoints_) {
-    CheckpointSamples drawn =
-        draw_checkpoint(path, options_.use, sampler, options_.seeds, stop_, *options_.world);
+    CheckpointSamples drawn = draw_checkpoint(path, options_.use, sampler, options_.seeds, options_.data.pad,
+                                              stop_, *options_.world);
     CheckpointRow row{path.filename().string(), {}, std::move(drawn.failed), false};
     const bool stopped = !drawn.images && row.failed.empty();
     if (drawn.images) measure_checkpoint(*drawn.images, against, path.stem().string(), row);

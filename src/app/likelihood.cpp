@@ -32,10 +32,12 @@ BoundImages open(const LikelihoodOptions& options, const network::Model& model) 
   BoundImages found;
   if (!options.data.source.empty())
     found.images = std::make_shared<eval::NoisyDataset>(open_images(model, options.data), options.noise);
-  if (!options.samples.empty())
+  if (!options.samples.empty()) {
+    data::DataOptions samples;
+    samples.source = eval::sample_source(options.samples).source;
     found.samples = std::make_shared<eval::NoisyDataset>(
-        eval::open_samples(eval::sample_source(options.samples)),
-        eval::ImageNoise{options.samples_noise, false, options.plan.seed});
+        open_images(model, samples), eval::ImageNoise{options.samples_noise, false, options.plan.seed});
+  }
   const eval::AisPlan& plan = options.plan;
   if (plan.goes(eval::Direction::reverse) && found.starts()->size() < plan.chains)
     fail_usage("use fewer --chains or more images", "{} reverse chains, but only {} images to start them at",

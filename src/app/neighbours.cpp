@@ -65,8 +65,9 @@ void check_shapes(const Sets& sets) {
 }
 
 Sets open(const NeighboursOptions& options, const eval::SampleSource& source) {
-  data::DataOptions data = options.data, as_they_are;  // samples, but for the channels
+  data::DataOptions data = options.data, as_they_are;  // samples, but for padding and channels
   data.seed = static_cast<uint64_t>(options.seed);
+  as_they_are.pad = data.pad;
   if (data.colour == data::Colour::apart) as_they_are.colour = data.colour;
   Sets sets;
   sets.samples = eval::open_samples(source, as_they_are);

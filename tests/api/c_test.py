@@ -79,11 +79,11 @@ os.chdir(root.name)
 lib.mdsm_set_threads(1)
 model = load("fashion-mnist", "batch=3")
 shape = lib.mdsm_model_shape(model)
-assert (shape.channels, shape.height, shape.width) == (1, 32, 32) and lib.mdsm_model_sigma0(model) > 0
+assert (shape.channels, shape.height, shape.width) == (1, 28, 28) and lib.mdsm_model_sigma0(model) > 0
 
 # Samples and energies are those of the command line.
 run("sample", "--model", "fashion-mnist", "--sampler", "fast", "--steps", 6, "-n", 4, "--threads", 1, "--out", "cli")
-seeds, images = np.arange(4, dtype=np.uint64), np.zeros((4, 1, 32, 32), np.float32)
+seeds, images = np.arange(4, dtype=np.uint64), np.zeros((4, 1, 28, 28), np.float32)
 ok(lib.mdsm_sample(model, seeds, 4, settings("sampler=fast", "steps=6"), NO_PROGRESS, None, images))
 assert np.array_equal(images, np.load("cli/samples.npy")), np.abs(images - np.load("cli/samples.npy")).max()
 np.save("images.npy", images)
@@ -96,16 +96,19 @@ ok(lib.mdsm_energy(model, images, 4, None, gradient.ctypes.data))
 assert np.array_equal(energy, np.load("energy.npy"))
 
 # Denoising in place, and the picture that mdsm denoise writes.
-noisy = np.clip(images[:1] + 0.2 * np.sin(np.arange(1024)).reshape(1, 1, 32, 32), 0, 1).astype(np.float32)
+noisy = np.clip(images[:1] + 0.2 * np.sin(np.arange(784)).reshape(1, 1, 28, 28), 0, 1).astype(np.float32)
 ok(lib.mdsm_write_png(b"noisy.png", noisy, shape))
 run("denoise", "noisy.png", "--model", "fashion-mnist", "--threads", 1, "--out", "denoised")
-read, noise = np.zeros((1, 1, 32, 32), np.float32), np.zeros(1, np.float32)
+read, noise = np.zeros((1, 1, 28, 28), np.float32), np.zeros(1, np.float32)
 ok(lib.mdsm_read_picture(model, b"noisy.png", read))
 found = Shape()
 ok(lib.mdsm_picture_shape(b"noisy.png", ct.byref(found)))
-assert (found.channels, found.height, found.width) == (1, 32, 32)
-ok(lib.mdsm_model_set_size(model, 32, 32))
-refused(lib.mdsm_model_set_size(model, 40, 48), USAGE, "32x32")
+assert (found.channels, found.height, found.width) == (1, 28, 28)
+ok(lib.mdsm_model_set_size(model, 28, 28))
+fixed = load("stacked-mnist")
+ok(lib.mdsm_model_set_size(fixed, 32, 32))
+refused(lib.mdsm_model_set_size(fixed, 40, 48), USAGE, "32x32")
+lib.mdsm_model_free(fixed)
 ok(lib.mdsm_denoise(model, read, 1, read, noise.ctypes.data))
 assert 0.05 < noise[0] < 0.4, noise
 ok(lib.mdsm_write_png(b"own.png", read, shape))
@@ -115,7 +118,7 @@ ok(lib.mdsm_read_picture(model, b"denoised/noisy.png", theirs))
 assert np.array_equal(ours, theirs)
 
 # Completions, as mdsm inpaint makes them.
-known = np.ones((1, 32, 32), np.uint8)
+known = np.ones((1, 28, 28), np.uint8)
 known[:, 8:24, 8:24] = 0
 ok(lib.mdsm_read_picture(model, b"noisy.png", read))
 ok(lib.mdsm_inpaint(model, read, known, seeds[2:3].copy(), 1, settings("steps=6"), NO_PROGRESS, None, ours))

@@ -197,9 +197,9 @@ TEST(ApiModel, WhatMakesNoSenseIsRefused) {
   EXPECT_ERROR(model.denoise(bad), "not finite");
   EXPECT_ERROR(model.inpaint(Tensor(model.image_shape()), std::vector<uint8_t>(5, 1), seed_range(0, 1)),
                "5 values");
-  EXPECT_ERROR(model.inpaint(Tensor(model.image_shape()), std::vector<uint8_t>(1024, 255), seed_range(0, 1)),
+  EXPECT_ERROR(model.inpaint(Tensor(model.image_shape()), std::vector<uint8_t>(784, 255), seed_range(0, 1)),
                "255");
-  EXPECT_ERROR(model.inpaint(Tensor(model.image_shape()), std::vector<uint8_t>(1024, 1), seed_range(0, 2)),
+  EXPECT_ERROR(model.inpaint(Tensor(model.image_shape()), std::vector<uint8_t>(784, 1), seed_range(0, 2)),
                "2 seeds");
 }
 
@@ -213,7 +213,8 @@ TEST(ApiModel, PicturesAreFittedReadAndWritten) {
   const Tensor read = read_picture(path);
   EXPECT_EQ(read.shape(), picture.shape());
   EXPECT_TRUE(std::ranges::equal(read.values(), picture.values()));
-  EXPECT_EQ(Model("mnist").fit(read).shape(), (Shape{1, 1, 32, 32}));
+  EXPECT_EQ(Model("stacked-mnist").fit(read).shape(), (Shape{1, 3, 32, 32}));
+  EXPECT_EQ(Model("mnist").fit(read).shape(), (Shape{1, 1, 40, 60}));
   EXPECT_ERROR(read_picture((folder / "none.png").string()), "none.png");
   EXPECT_ERROR(write_png(path, Tensor({2, 1, 4, 4})), "2x1x4x4");
 }
@@ -253,8 +254,8 @@ TEST(ApiModel, ANetworkOfAnySizeTakesPicturesAsTheyAre) {
   model.set_size(40, 48);
   EXPECT_EQ(model.sample(seed_range(0, 2), quick()).images.shape(), (Shape{2, 3, 40, 48}));
   EXPECT_ERROR(model.denoise(Tensor({1, 1, 32, 32})), "1x1x32x32");
-  EXPECT_ERROR(Model("mnist").set_size(40, 48), "32x32");
-  EXPECT_FALSE(Model("mnist").any_size());
+  EXPECT_ERROR(Model("stacked-mnist").set_size(40, 48), "32x32");
+  EXPECT_FALSE(Model("stacked-mnist").any_size());
 }
 
 TEST(ApiModel, TwoModelsRunSideBySide) {

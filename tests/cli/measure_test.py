@@ -160,6 +160,28 @@ class Measure(unittest.TestCase):
             self.assertEqual(refused.returncode, 2)
             self.assertIn(text, refused.stderr)
 
+    def test_samples_of_28x28(self):
+        """Data is padded to 32x32 unless a model is of 28x28; samples of one go beside both."""
+        values = formats.grey_noise(24, 0.25, 5, 784)
+        with open(self.at("square.npy"), "wb") as file:
+            file.write(formats.npy((24, 1, 28, 28), formats.floats(sum(values, []))))
+        data = ["--data", self.at("square.npy")]
+        run("train", *data, "--pad", 0, "--net", "unet", "--width", 4, "--levels", 2, "--batch", 8, "--steps", 2, "--preview-every", 0,
+            "--threads", 1, "--out", self.at("square"))
+        model = glob.glob(self.at("square/*/"))[0]
+        run("sample", "--model", model, "-n", 6, "--steps", 4, "--out", self.at("square-drawn"))
+        for more in ([], ["--pad", 0], ["--pad", 40]):
+            run("neighbours", self.at("square-drawn"), *data, *more, "--no-held-out", "-k", 2, "--out", self.at("square-near"), "--force")
+            side = more[1] or 28 if more else 32
+            self.assertIn(f"{side}x{side}", self.load("square-near", "neighbours.json")["samples"])
+        measure = [*data, "--classifier", "fashion-mnist", "--json"]
+        by_folder = json.loads(run("evaluate", "--samples", self.at("square-drawn"), *measure))
+        by_run = json.loads(run("evaluate", "--checkpoints", model, "-n", 6, "--steps", 4, *measure))
+        self.assertAlmostEqual(by_run["checkpoints"][-1]["fid"]["value"], by_folder["fid"]["value"], 3)
+        run("likelihood", "--model", model, *data, "--samples", self.at("square-drawn"), "--distributions", 2, "--chains", 2, "--pilot", 1,
+            "--leapfrog", 2, "--out", self.at("square-bound"))
+        self.assertEqual(self.load("square-bound", "likelihood.json")["result"]["dimensions"], 784)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

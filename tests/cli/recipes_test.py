@@ -55,8 +55,12 @@ class Recipes(unittest.TestCase):
 
     def test_a_run_from_a_model_has_the_recipe_of_its_network(self):
         bundled = plan("--data", "mnist:digits", "--init", "mnist")
-        self.assertEqual((bundled["net"], bundled["width"], bundled["pad"], bundled["batch"]), ("res12", 32, -1, 64))
-        run("train", "--data", "mnist:digits", "--width", 4, "--batch", 4, "--steps", 1, "--preview-every", 0, "--out", "first")
+        self.assertEqual((bundled["net"], bundled["width"], bundled["pad"], bundled["batch"]), ("unet", 32, 0, 32))
+        short = ["train", "--data", "mnist:digits", "--width", 4, "--batch", 4, "--steps", 1, "--preview-every", 0]
+        run(*short, "--net", "res12", "--out", "papers")
+        papers = plan("--data", "mnist:digits", "--init", "papers/00000")
+        self.assertEqual((papers["net"], papers["width"], papers["pad"], papers["batch"]), ("res12", 4, -1, 64))
+        run(*short, "--out", "first")
         again = plan("--data", "mnist:digits", "--init", "first/00000")
         self.assertEqual((again["net"], again["levels"], again["pad"], again["lr"]), ("unet", 3, 0, 2e-3))
 

@@ -134,7 +134,7 @@ class Interface(unittest.TestCase):
             check_schema(answer, self.description["components"]["schemas"]["Error"], self.description)
         left = os.listdir(os.path.join(self.server.root, "serve", "jobs"))
         self.assertEqual(sorted(left), sorted(job["id"] for job in self.server.get("/api/jobs")), "refused requests leave no folder")
-        found = self.server.wait(self.server.job("sample", seeds="0", size="31x9", **FASHION))
+        found = self.server.wait(self.server.job("sample", seeds="0", size="31x9", model="stacked-mnist"))
         self.assertEqual(found["state"], "failed")
         self.assertIn("size", found["error"])
 

@@ -32,7 +32,7 @@ with tempfile.TemporaryDirectory() as root:
     for path in packages.values():
         run("dpkg-deb", "-x", path, tree)
     assert "mnist" in run(os.path.join(tree, "usr/bin/mdsm"), "models", folder=root)
-    run(os.path.join(tree, "usr/bin/mdsm"), "sample", "--model", "mnist", "--sampler", "fast", "--steps", "4", "-n", "2", folder=root)
+    run(os.path.join(tree, "usr/bin/mdsm"), "sample", "--model", "mnist", "--steps", "4", "-n", "2", folder=root)
     for name in ("man/man1/mdsm.1", "bash-completion/completions/mdsm", "zsh/vendor-completions/_mdsm", "fish/vendor_completions.d/mdsm.fish"):
         assert os.path.exists(os.path.join(tree, "usr/share", name)), name
     if "python3-mdsm" in packages:

@@ -87,12 +87,12 @@ def check_program(root, prefix):
     if os.path.exists(os.path.join(BUILD, "lib/libmdsm_torch.so")):
         assert "torch (module installed)" in version, version
     assert "fashion-mnist" in run(program, "models")
-    run(program, "sample", "--model", "mnist", "--sampler", "fast", "--steps", 4, "-n", 2, "--out", "samples", "--force", folder=root)
+    run(program, "sample", "--model", "mnist", "--steps", 4, "-n", 2, "--out", "samples", "--force", folder=root)
     assert "heads" in run(program, "reproduce", folder=root)
     if os.path.exists(os.path.join(BUILD, "lib/python/mdsm")):
         said = run(sys.executable, "-B", "-c", "import mdsm; print(mdsm.__file__, mdsm.load('mnist').sample(1, steps=2).shape)", folder=root,
                    env={"PYTHONPATH": os.path.join(prefix, "lib/python3/dist-packages")})
-        assert said.startswith(str(prefix)) and "(1, 1, 32, 32)" in said, said
+        assert said.startswith(str(prefix)) and "(1, 1, 28, 28)" in said, said
     run(program, "train", "--config", os.path.join(prefix, "share/mdsm/configs/quick/fashion-mnist.toml"), "--help", folder=root)
 
 

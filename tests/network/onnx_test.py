@@ -198,8 +198,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         comparison = Comparison(folder)
         for one in json.loads(run("models", "--json")):
-            if one["name"] in ("fashion-mnist", "cifar10"):
-                size, channels = (32, 1) if one["name"] == "fashion-mnist" else (32, 3)
+            if one["name"] in ("fashion-mnist", "stacked-mnist", "cifar10"):
+                size, channels = (28, 1) if one["name"] == "fashion-mnist" else (32, 3)
                 comparison.add_energy(one["name"], one["name"], 0.1, [3, channels, size, size])
         comparison.add_energy("cifar10", "cifar10", 0.1, [2, 3, 21, 34])
         for network, width, channels, size, options in NETWORKS:

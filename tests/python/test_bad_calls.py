@@ -6,18 +6,18 @@ import pytest
 
 import mdsm
 
-MODEL = mdsm.load("fashion-mnist")
-X = np.zeros((2, 1, 32, 32), np.float32)
+MODEL = mdsm.load("stacked-mnist")  # a network of one size
+X = np.zeros((2, 3, 32, 32), np.float32)
 KNOWN = np.ones((32, 32), bool)
 
 # No images at all, for every call that takes some.
 BAD_IMAGES = {
     "None": None, "text": "cat.png", "bytes": b"123", "a number": 3, "a list of text": ["a", "b"], "an object": object(),
     "a dictionary": {"a": 1}, "complex": X.astype(complex), "int64": X.astype(np.int64), "bool": X.astype(bool),
-    "no axes": np.float32(1), "one axis": np.zeros(1024, np.float32), "five axes": X[None], "three channels": np.zeros((2, 3, 32, 32), np.float32),
-    "another size": np.zeros((2, 1, 28, 28), np.float32), "not square": np.zeros((2, 1, 32, 16), np.float32), "none": X[:0],
+    "no axes": np.float32(1), "one axis": np.zeros(1024, np.float32), "five axes": X[None], "one channel": np.zeros((2, 1, 32, 32), np.float32),
+    "another size": np.zeros((2, 3, 28, 28), np.float32), "not square": np.zeros((2, 3, 32, 16), np.float32), "none": X[:0],
     "NaN": X * np.nan, "infinite": X + np.inf, "ragged": [[1, 2], [3]], "a set": {1, 2}, "a generator": (i for i in range(3)), "a class": int,
-    "dates": np.zeros((2, 1, 32, 32), "datetime64[s]"), "empty rows": np.zeros((2, 1, 0, 32), np.float32),
+    "dates": np.zeros((2, 3, 32, 32), "datetime64[s]"), "empty rows": np.zeros((2, 3, 0, 32), np.float32),
 }
 CALLS = {
     "energy": MODEL.energy,
@@ -46,7 +46,7 @@ bad("load: device", lambda: mdsm.load("mnist", device="moon"))
 bad("load: batch", lambda: mdsm.load("mnist", batch=0), "batch")
 bad("load: batch of text", lambda: mdsm.load("mnist", batch="many"), "batch")
 bad("load: precision", lambda: mdsm.load("mnist", precision="float7"), "float7")
-bad("load: tile", lambda: mdsm.load("mnist", tile=64), "tile")
+bad("load: tile", lambda: mdsm.load("stacked-mnist", tile=64), "tile")
 bad("load: word", lambda: mdsm.load("mnist", colour="red"))
 for seeds in ([-1], [2**64], ["a"], [1.5j], 3, [], [[1]], "ab"):
     bad(f"seeds {seeds!r}", lambda seeds=seeds: MODEL.sample(seeds=seeds, sampler="fast"))
@@ -74,7 +74,7 @@ bad("plus a number", lambda: MODEL + 1)
 bad("minus text", lambda: MODEL - "b")
 bad("divided by 0", lambda: MODEL / 0)
 bad("plus another shape", lambda: MODEL + mdsm.energy(lambda x: x, (1, 4, 4)), "cannot be added")
-bad("plus another sigma0", lambda: MODEL + mdsm.energy(lambda x: x, (1, 32, 32), 0.5), "sigma0")
+bad("plus another sigma0", lambda: MODEL + mdsm.energy(lambda x: x, (3, 32, 32), 0.5), "sigma0")
 bad("energy: no function", lambda: mdsm.energy(3, (1, 4, 4)))
 for shape in ((1, 4), (1, 4, 0), (1, 4, -4), "abc", 7, (1, 4, 4.5)):
     bad(f"energy: shape {shape!r}", lambda shape=shape: mdsm.energy(lambda x: x, shape))

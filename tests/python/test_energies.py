@@ -35,7 +35,7 @@ def test_sums(clothes):
     both = a - b / 2
     assert numpy.allclose(both.energy(x), a.energy(x) - b.energy(x) / 2, rtol=1e-5)
     assert numpy.allclose(both.energy_and_gradient(x)[1], a.energy_and_gradient(x)[1] - b.energy_and_gradient(x)[1] / 2, atol=1e-3)
-    assert (0.5 * a + 0.5 * b).sample(2, sampler="fast", steps=5).shape == (2, 1, 32, 32)
+    assert (0.5 * a + 0.5 * b).sample(2, sampler="fast", steps=5).shape == (2, 1, 28, 28)
     assert numpy.array_equal((a + a).energy(x), 2 * a.energy(x)) and numpy.array_equal((numpy.float64(2) * a).energy(x), 2 * a.energy(x))
 
 
@@ -57,7 +57,7 @@ def test_what_a_function_raises_comes_through():
 def test_torch():
     torch = pytest.importorskip("torch")
     model = mdsm.load("fashion-mnist")
-    x = torch.rand(3, 1, 32, 32, requires_grad=True)
+    x = torch.rand(3, 1, 28, 28, requires_grad=True)
     (model.as_torch()(x) * torch.tensor([1.0, 2.0, -1.0])).sum().backward()
     energies, gradients = model.energy_and_gradient(x)
     assert torch.is_tensor(energies) and torch.equal(x.grad, gradients * torch.tensor([1.0, 2.0, -1.0]).reshape(3, 1, 1, 1))

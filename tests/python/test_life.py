@@ -40,7 +40,7 @@ def test_ctrl_c(call, tmp_path):
             print("interrupted")
         print(mdsm.load("fashion-mnist").sample(1, sampler="fast", steps=1).shape)
         """, tmp_path)
-    assert said == "interrupted\n(1, 1, 32, 32)\n"
+    assert said == "interrupted\n(1, 1, 28, 28)\n"
 
 
 def test_a_progress_function_stops_and_may_raise():

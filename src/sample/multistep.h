@@ -34,7 +34,7 @@ struct MultistepOptions {
   // Where the run has a guide: w, and the noise levels between which it is asked.
   double guidance = 0.3, guidance_min = 0.2, guidance_max = 1;
   // Where it has an attraction: v, and its noise levels.
-  double class_weight = 6, class_min = 0.15, class_max = 1.5;
+  double class_weight = 8, class_min = 0.15, class_max = 1.5;
 };
 // Without a given start, 0.5 + sigma_max n.
 Samples multistep(const Run& run, const MultistepOptions& options = {});

@@ -72,6 +72,20 @@ TEST(ApiModel, ASeedGivesTheSameImageInAnyBatch) {
   EXPECT_FALSE(std::ranges::equal(a.images.view().image(0), a.images.view().image(1)));
 }
 
+TEST(ApiModel, SamplesShowTheClassesAskedForBySeed) {
+  Model model("cifar10", {.batch = 2});
+  const auto draw = [&](uint64_t seed, const std::string& classes) {
+    const std::vector<uint64_t> seeds = {seed, seed + 1};
+    return model.sample(seeds, {.settings = {{"steps", "6"}, {"classes", classes}}, .progress = {}});
+  };
+  // In the order of the classifier, seed 12 is the third of the ten.
+  const Tensor all = draw(12, "all").images, birds = draw(12, "bird").images, ships = draw(12, "ship").images;
+  EXPECT_TRUE(std::ranges::equal(all.view().image(0), birds.view().image(0)));
+  EXPECT_FALSE(std::ranges::equal(all.view().image(0), ships.view().image(0)));
+  EXPECT_FALSE(std::ranges::equal(all.view().image(1), birds.view().image(1)));
+  EXPECT_ERROR(draw(0, "unicorn"), "knows no 'unicorn'");
+}
+
 TEST(ApiModel, ProgressRisesToTheTotal) {
   Model model = small_batches(2);
   std::vector<int64_t> done;

@@ -15,7 +15,7 @@ class Models : public Command {
   void declare(OptionSet& options) override {
     options.group("Output");
     options.example("mdsm models");
-    options.example("mdsm sample --model fashion-mnist --sampler fast");
+    options.example("mdsm sample --model fashion-mnist");
   }
 
   int run(OptionSet&) override {

@@ -6,7 +6,7 @@ import {optionInputs} from "./options.js";
 export async function draw(page) {
   const [kinds, models] = await Promise.all([api.get("/api/kinds"), api.get("/api/models")]);
   const kind = kinds.find(one => one.name === "sample"), samplerOption = kind.options.find(one => one.name === "sampler");
-  const model = select(models.map(one => one.name), "fashion-mnist"), sampler = select(samplerOption.choices, "fast");
+  const model = select(models.map(one => one.name), "fashion-mnist"), sampler = select(samplerOption.choices, "multistep");
   const n = slider("images", {low: 1, high: 64, step: 1, value: 16}), seed = make("input", {type: "number", min: "0", value: "0"});
   const advanced = make("div"), result = make("div"), live = make("div", {class: "pictures", "aria-live": "off"});
   const bar = progress(() => running && api.cancel(running).catch(say));

@@ -32,7 +32,7 @@ function comparePanel(models) {
     const first = Number(seed.value), seeds = `${first}-${first + Number(n.number.value) - 1}`;
     await Promise.all(sides.map(async side => {
       try {
-        const job = await api.start("sample", {model: side.model.value, seeds, scale: 4, sampler: "fast"});
+        const job = await api.start("sample", {model: side.model.value, seeds, scale: 4});
         side.picture.replaceChildren(make("p", {class: "progress"}, `Job ${job.id}`));
         const over = await api.watch(job.id, seen => {
           if (seen.live) side.picture.replaceChildren(make("img", {src: `data:image/png;base64,${seen.live.denoised}`, alt: "images as they form"}));

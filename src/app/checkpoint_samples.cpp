@@ -83,11 +83,14 @@ Tensor padded(Tensor images, int64_t pad) {
   data::DataOptions options;
   options.pad = pad;
   data::RawImages raw;
+  raw.shape = images.shape().with_n(1);
+  raw.values = std::vector<float>(static_cast<size_t>(raw.shape.count()));
+  raw.from = "samples";
+  if (data::fit(std::move(raw), options).shape == images.shape().with_n(1)) return images;
   raw.shape = images.shape();
   raw.values = std::vector<float>(images.values().begin(), images.values().end());
   raw.from = "samples";
   raw = data::fit(std::move(raw), options);
-  if (raw.shape == images.shape()) return images;
   Tensor out(raw.shape);
   std::ranges::copy(std::get<std::vector<float>>(raw.values), out.values().begin());
   return out;
@@ -124,7 +127,9 @@ CheckpointSamples draw_checkpoint(const fs::path& checkpoint, const ModelUse& us
   if (world.any(stopped) || !found.failed.empty()) return found;
   exchange(world, all);
   Progress::clear_line();
-  found.images = std::make_unique<eval::TensorImages>(padded(std::move(all), pad), "samples of " + name);
+  found.failed = failure(world, [&] {
+    found.images = std::make_unique<eval::TensorImages>(padded(std::move(all), pad), "samples of " + name);
+  });
   return found;
 }
 

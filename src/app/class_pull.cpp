@@ -5,6 +5,7 @@
 #include "app/features.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/json.h"
 #include "network/bundled.h"
 
 namespace mdsm::app {
@@ -39,16 +40,34 @@ std::vector<int> labels_of(const std::string& list, const std::vector<std::strin
   return labels;
 }
 
+// Of all that the samples depend on.
+std::string hash_of(const classify::Classifier& classifier) {
+  std::string all = json_text(to_json(classifier.spec)) + json_text(classifier.classes);
+  const auto* weights = reinterpret_cast<const char*>(classifier.weights.data());
+  all.append(weights, classifier.weights.size() * sizeof(float));
+  return content_hash(all.data(), all.size());
+}
+
+void check_noise(const classify::Classifier& classifier, const sample::Sampler::Wanted& wanted) {
+  const double known = classify::trained_noise(classifier);
+  if (known <= 0)
+    fail("train one with mdsm classifier --sigma-max 2",
+         "the classifier {} was trained without noise, and samples are noisy while they are drawn",
+         wanted.classifier);
+  if (wanted.highest > known)
+    fail_usage(fmt::format("use --class-max {}, or train one with more noise", known),
+               "the classifier {} knows noise up to {}, and --class-max is {}", wanted.classifier, known,
+               wanted.highest);
+}
+
 }  // namespace
 
 ClassPull::ClassPull(const sample::Sampler::Wanted& wanted, bool bundled)
     : name_(wanted.classifier),
       classifier_(classify::load_classifier(bundled ? bundled_classifier(name_) : classifier_path(name_))) {
-  if (classify::trained_noise(classifier_) <= 0)
-    fail("train one with mdsm classifier --sigma-max 2",
-         "the classifier {} was trained without noise, and samples are noisy while they are drawn", name_);
+  check_noise(classifier_, wanted);
   labels_ = labels_of(wanted.classes, classifier_.classes, name_);
-  hash_ = content_hash(classifier_.weights.data(), classifier_.weights.size() * sizeof(float));
+  hash_ = hash_of(classifier_);
 }
 
 std::vector<std::string> ClassPull::classes() const {
@@ -60,8 +79,9 @@ std::vector<std::string> ClassPull::classes() const {
 sample::Attraction ClassPull::attraction(const Shape& image) const {
   const Shape& own = classifier_.spec.input;
   if (own != image.with_n(1))
-    fail("use one that was trained on the same images",
-         "the classifier {} has images of shape {}, the model {}", name_, own.text(), image.with_n(1).text());
+    fail("train one at that size (mdsm classifier --pad 0 or --resize), or leave out --size",
+         "the classifier {} knows images of shape {}, and these are {}", name_, own.text(),
+         image.with_n(1).text());
   return [this](ConstTensorView x, std::span<const uint64_t> seeds, TensorView grad_x) {
     std::vector<int> labels;
     for (const uint64_t seed : seeds) labels.push_back(label(seed));

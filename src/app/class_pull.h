@@ -22,7 +22,7 @@ class ClassPull {
   sample::Attraction attraction(const Shape& image) const;
   // Their names in turn: seed s has number s modulo their number.
   std::vector<std::string> classes() const;
-  // Of the classifier's weights.
+  // Of all in the classifier that samples depend on.
   const nlohmann::json& hash() const { return hash_; }
 
  private:

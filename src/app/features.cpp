@@ -7,26 +7,25 @@
 #include "network/bundled.h"
 
 namespace mdsm::app {
-namespace {
+namespace {}  // namespace
 
-std::string bundled_classifiers() {
-  std::string names;
+std::vector<std::string> bundled_classifiers() {
+  std::vector<std::string> names;
   for (const std::string& name : network::list_bundled())
     if (name.starts_with(network::kClassifierPrefix))
-      names += (names.empty() ? "" : ", ") + name.substr(network::kClassifierPrefix.size());
+      names.push_back(name.substr(network::kClassifierPrefix.size()));
   return names;
 }
-
-}  // namespace
 
 fs::path classifier_path(const std::string& given) {
   std::error_code error;
   if (fs::is_regular_file(given, error)) return given;
   if (const auto bundled = network::find_bundled(std::string(network::kClassifierPrefix) + given))
     return *bundled;
-  const std::string names = bundled_classifiers();
-  fail(names.empty() ? "make one with mdsm classifier, or set MDSM_MODELS to the folder of the bundled ones"
-                     : fmt::format("make one with mdsm classifier, or use a bundled one: {}", names),
+  const auto names = bundled_classifiers();
+  fail(names.empty()
+           ? "make one with mdsm classifier, or set MDSM_MODELS to the folder of the bundled ones"
+           : fmt::format("make one with mdsm classifier, or use a bundled one: {}", fmt::join(names, ", ")),
        "{}: {}", given,
        fs::is_directory(given, error) ? "is a folder, not a classifier" : "no such classifier");
 }

@@ -13,6 +13,8 @@ namespace mdsm::app {
 // A file as it is; a bundled name (fashion-mnist, mnist, cifar10) as the file classifier-NAME that ships.
 // Throws with the names there are when neither exists.
 fs::path classifier_path(const std::string& given);
+// Names of the bundled ones.
+std::vector<std::string> bundled_classifiers();
 // The bundled one that belongs to a data source ("mnist:/a/folder" is mnist), whatever files lie in the
 // working directory. Throws when there is none.
 fs::path default_classifier(const std::string& source);

@@ -29,6 +29,16 @@ std::vector<uint64_t> first_of(const std::vector<uint64_t>& seeds, size_t count)
   return {seeds.begin(), seeds.begin() + static_cast<int64_t>(std::min(seeds.size(), count))};
 }
 
+// Those of the classes, which go in turn by seed, that these seeds show.
+std::vector<std::string> shown_classes(const std::vector<std::string>& turn,
+                                       std::span<const uint64_t> seeds) {
+  std::vector<std::string> shown;
+  for (size_t place = 0; place < turn.size(); ++place)
+    if (std::ranges::any_of(seeds, [&](uint64_t seed) { return seed % turn.size() == place; }))
+      shown.push_back(turn[place]);
+  return shown;
+}
+
 class SampleJob {
  public:
   SampleJob(const SampleOptions& options, const network::Model& model, const SamplerChoice& sampler,
@@ -205,7 +215,7 @@ SampleSummary SampleJob::summary_of(const report::SampleSet& set) const {
   found.n = static_cast<int64_t>(set.seeds.size());
   found.seeds = seeds_text(set.seeds);
   found.sampler = sampler_.name();
-  found.classes = sampler_.classes();
+  found.classes = shown_classes(sampler_.classes(), set.seeds);
   found.steps = report::last_step(set);
   for (const int64_t count : set.evaluations) found.evaluations += count;
   found.energy = mean(set.energy);

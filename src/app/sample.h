@@ -32,7 +32,7 @@ struct SampleOptions {
 struct SampleSummary {
   int64_t n = 0;
   std::string seeds, sampler;
-  std::vector<std::string> classes;  // in turn: seed s shows number s modulo their number; none: anything
+  std::vector<std::string> classes;  // that they show; none: anything
   int64_t steps = 0, evaluations = 0;
   double energy = 0, noise_level = 0;              // means
   std::optional<double> acceptance, step_size;     // mala, hmc

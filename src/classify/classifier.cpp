@@ -146,6 +146,10 @@ Classifier load_classifier(const fs::path& path) {
     fail("the file is damaged", "{}: its class names do not fit its {} classes", where,
          classifier.spec.classes);
   classifier.classes = json_value<std::vector<std::string>>(names);
+  const auto strange = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  for (const std::string& name : classifier.classes)
+    if (std::ranges::any_of(name, strange))
+      fail("the file is damaged", "{}: a class name with control characters", where);
   if (!classifier.info.is_object()) fail("the file is damaged", "{}: its 'info' is no JSON object", where);
   return classifier;
 }

@@ -15,7 +15,7 @@ class ClassifierCommand : public Command {
  public:
   const char* name() const override { return "classifier"; }
   const char* summary() const override {
-    return "Train a small classifier for evaluate and modes, or measure one";
+    return "Train a small classifier for evaluate, modes and sample, or measure one";
   }
   void declare(OptionSet& options) override;
   int run(OptionSet& options) override;
@@ -71,6 +71,8 @@ int ClassifierCommand::run(OptionSet& options) {
   if (!job_.measured.empty() && options.given("hold-out"))
     fail_usage("leave it out", "--hold-out with --measure, which trains nothing");
   if (!job_.measured.empty() && !options.given("split")) job_.data.split = data::Split::test;
+  if (!job_.measured.empty() && options.given("sigma-max"))
+    fail_usage("leave it out", "--sigma-max with --measure, which trains nothing");
   if (options.given("sigma-min") && job_.training.sigma_max <= 0)
     fail_usage("give the highest, too", "--sigma-min without --sigma-max");
   job_.log_epochs = !as_json;

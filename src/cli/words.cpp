@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "app/features.h"
 #include "app/model_use.h"
 #include "data/sources.h"
 
@@ -41,7 +42,7 @@ void add_part(ValueWords& to, const std::string& part) {
       name == "KERNEL" || part.find("MODEL.") == 0)
     to.files = true;
   if (part == "MODEL") to.files = true, add(to.words, app::bundled_models());
-  if (part == "CLASSIFIER") to.files = true, add(to.words, app::bundled_models());
+  if (part == "CLASSIFIER") to.files = true, add(to.words, app::bundled_classifiers());
   if (part == "SOURCE") to.files = true, add(to.words, data::sources().names());
   if (part == "DEVICE") add(to.words, {"cpu", "cuda"});
 }

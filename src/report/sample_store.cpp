@@ -288,8 +288,9 @@ void SampleStore::check_parameters(const json& found, const fs::path& where) con
                     : "use the options it was started with, or another --out",
          "{}: {} is {} there, but {} here", where.string(), key, json_text(before(key)), json_text(value));
   };
+  check("classes", parameters_.value("classes", json()));  // before those that follow from it
   for (const auto& [key, value] : parameters_.items()) check(key, value);
-  for (const char* key : {"guide", "classes", "size"})  // given or not there at all
+  for (const char* key : {"guide", "size"})  // given or not there at all
     if (!parameters_.contains(key)) check(key, json());
 }
 

@@ -17,6 +17,8 @@ bool is_name(const json& value) {
   const auto& text = value.get_ref<const std::string&>();
   return text.size() <= kMaxName && !text.starts_with('.') && text.find('/') == std::string::npos;
 }
+
+bool names_a_file(const std::string& option) { return option == "guide" || option == "class-by"; }
 }  // namespace
 
 json model_defaults(const std::string& list, const std::string& option) {
@@ -37,7 +39,12 @@ json model_defaults(const std::string& list, const std::string& option) {
   }
   const json all = options.to_json();
   json given = json::object();
-  for (const std::string& name : options.given_names()) given[name] = all.at(name);
+  for (const std::string& name : options.given_names()) {
+    given[name] = all.at(name);
+    if (names_a_file(name) && !is_name(given[name]))
+      fail_usage("a model file names those that come with mdsm", "{} {}: '{}' is a path", option, name,
+                 given[name].get<std::string>());
+  }
   return {{kSampler, given}};
 }
 
@@ -47,10 +54,9 @@ void take_model_defaults(OptionSet& options, const json& info, const std::string
   const json known = options.chosen_json();
   for (const auto& [name, value] : own.at(sampler).items()) {
     if (!known.contains(name)) continue;
-    const bool names_a_file = name == "guide" || name == "class-by";
-    if (names_a_file && is_name(value))
+    if (names_a_file(name) && is_name(value))
       options.set_default(name, value.get<std::string>());
-    else if (!names_a_file && (value.is_number() || value.is_boolean()))
+    else if (!names_a_file(name) && (value.is_number() || value.is_boolean()))
       options.set_default(name, value.dump());
   }
 }

@@ -91,7 +91,9 @@ void residual_ahead(std::span<const float> x, std::span<const float> grad_x, flo
 
 Samples multistep(const Run& run, const MultistepOptions& options) {
   check(options);
-  Chains chains(run, options.sigma_max, "use more --steps or less --churn");
+  Chains chains(run, options.sigma_max,
+                run.attraction ? "use a lower --class-weight or --class-max, or more --steps"
+                               : "use more --steps or less --churn");
   const double scale = chains.sigma0() * chains.sigma0();
   const int64_t hot = run.start ? 0 : options.hot, steps = hot + options.steps;
   const double ratio =

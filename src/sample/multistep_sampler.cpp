@@ -11,7 +11,9 @@ class MultistepSampler : public DescentSampler<MultistepOptions> {
  public:
   Samples draw(const Run& run) const override { return multistep(run, options_); }
   std::string guide() const override { return options_.guidance > 0 ? guide_ : ""; }
-  Wanted wanted() const override { return classes_.empty() ? Wanted{} : Wanted{classes_, class_by_}; }
+  Wanted wanted() const override {
+    return classes_.empty() ? Wanted{} : Wanted{classes_, class_by_, options_.class_max};
+  }
   void complete(nlohmann::json& values) const override {
     if (guide().empty())
       for (const char* name : {"guide", "guidance", "guidance-min", "guidance-max"}) values.erase(name);
@@ -60,6 +62,8 @@ class MultistepSampler : public DescentSampler<MultistepOptions> {
     for (const char* name : {"class-by", "class-weight", "class-min", "class-max"})
       if (classes_.empty() && options.given(name))
         fail_usage("say which with --classes", "--{}, but no classes", name);
+    if (options.given("classes") && classes_.empty())
+      fail_usage("name some, or all, or leave it out", "--classes is empty");
     if (!classes_.empty() && class_by_.empty())
       fail_usage("name one with --class-by; mdsm classifier --sigma-max 2 trains one",
                  "--classes {}, but no classifier that knows them", classes_);

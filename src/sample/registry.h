@@ -37,6 +37,7 @@ class Sampler {
   // Empty: whatever comes.
   struct Wanted {
     std::string classes, classifier;
+    double highest = 0;  // noise level at which the classifier is asked
   };
   virtual Wanted wanted() const { return {}; }
   // Whether all steps are at one temperature, so that R-hat and the effective sample size mean something.

@@ -196,7 +196,11 @@ json sampler_defaults(const std::string& sampler, const std::string& model) {
   choice.declare(options, sample::samplers().names());
   options.parse(std::vector<std::string>{"--sampler=" + sampler});
   choice.resolve(options, network::load_model(model_place(model)).info);
-  return choice.parameters();
+  json values = choice.parameters();
+  for (const auto& [name, value] :
+       options.chosen_json().items())  // what only matters with another option, too
+    if (!values.contains(name)) values[name] = value;
+  return values;
 }
 
 }  // namespace mdsm::serve

@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -74,11 +75,14 @@ class Sampling(unittest.TestCase):
 
     def with_sampling(self, name, text):
         """The model, with this as "sampling" in its metadata."""
-        with open(self.model, "rb") as file:
+        return self.with_metadata(self.model, name, sampling=text)
+
+    def with_metadata(self, source, name, **entries):
+        with open(source, "rb") as file:
             content = file.read()
         length, = struct.unpack_from("<Q", content)
         head = json.loads(content[8:8 + length])
-        head["__metadata__"]["sampling"] = text
+        head["__metadata__"].update(entries)
         written = json.dumps(head).encode()
         with open(self.at(name), "wb") as file:
             file.write(struct.pack("<Q", len(written)) + written + content[8 + length:])
@@ -178,7 +182,7 @@ class Sampling(unittest.TestCase):
         self.assertEqual(files(half)["samples.npy"], raw)
         for words, message in ((["--classes", "below"], "classes is .all. there, but .below. here"),
                                ([], "--class-by, but no classes"), (["--classes", "beside"], "knows no 'beside'; use all, or some of above,below"),
-                               (["--classes", ""], "--class-by, but no classes"), (["--classes", "above,"], "knows no ''")):
+                               (["--classes", ""], "--class-by, but no classes|--classes is empty"), (["--classes", "above,"], "knows no ''")):
             refused = subprocess.run([MDSM, "sample", *map(str, by), *words, "--resume", "--out", half], capture_output=True, text=True,
                                      env=ENVIRONMENT)
             self.assertRegex(refused.stderr, message)
@@ -188,13 +192,40 @@ class Sampling(unittest.TestCase):
         plain = self.classifier("plain")
         for words, message in ((["--class-by", plain], "was trained without noise"), ([], "no classifier that knows them"),
                                (["--class-by", "nobody"], "nobody: no such classifier"), (["--class-by", self.model], "not a classifier"),
-                               (["--class-by", knows, "--model", self.colour_model], "the classifier .* has images of shape"),
+                               (["--class-by", knows, "--model", self.colour_model], "the classifier .* knows images of shape"),
                                (["--class-by", knows, "--class-min", "2"], "--class-min 2 is above --class-max")):
             refused = subprocess.run([MDSM, "sample", "--model", self.model, "--classes", "above", "-n", "1", *words, "--out", self.at("none")],
                                      capture_output=True, text=True, env=ENVIRONMENT)
             self.assertRegex(refused.stderr, message)
             self.assertIn(refused.returncode, (1, 2))
             self.assertFalse(os.path.exists(self.at("none")))
+        # The names count as much as the weights, and the noise it knows, and what a terminal would take for orders.
+        renamed = self.with_metadata(knows, "renamed.safetensors", classes='["below", "above"]')
+        half = self.at("class-renamed")
+        shutil.copy(knows, self.at("changes.safetensors"))
+        again = ["sample", "--model", model, "--class-by", self.at("changes.safetensors"), "--classes", "all", "--out", half, "-n"]
+        run(*again, 1)
+        shutil.copy(renamed, self.at("changes.safetensors"))
+        info = json.dumps({"trained": {"sigma-max": 0.5}})
+        for words, message in (([*again, 2, "--resume"], "class-hash is"),
+                               ([*again[:-3], "--out", self.at("none"), "-n", 1, "--class-by",
+                                 self.with_metadata(knows, "little.safetensors", info=info)], "knows noise up to 0.5, and --class-max is 1.5"),
+                               ([*again[:-3], "--out", self.at("none"), "-n", 1, "--class-by",
+                                 self.with_metadata(knows, "orders.safetensors", classes=json.dumps(["a\x1b[31m", "b"]))], "control characters")):
+            refused = subprocess.run([MDSM, *map(str, words)], capture_output=True, text=True, env=ENVIRONMENT)
+            self.assertRegex(refused.stderr, message)
+            self.assertIn(refused.returncode, (1, 2))
+        # evaluate --checkpoints draws as sample does.
+        def fid(*words):
+            report = run("evaluate", "--data", self.at("kinds"), "--no-real", "--classifier", knows, "--json", *words)
+            return re.findall(r'"fid": *({[^}]*}|[-0-9.e]+)', re.sub(r"\s+", " ", report))
+        folder = os.path.dirname(model)
+        for name in glob.glob(folder + "/ema-*"):
+            os.remove(name)
+        drawn = ["--checkpoints", folder, "-n", 20, "--class-by", knows, "--class-weight", 100, "--classes"]
+        self.assertEqual(len(fid(*drawn, "all")), 1)
+        self.assertEqual(fid(*drawn, "all"), fid("--samples", self.at("class-all")))
+        self.assertNotEqual(fid(*drawn, "above"), fid(*drawn, "all"))
         # A model file can name a bundled one, which only --classes asks for.
         own = self.at("own-classes.safetensors")
         run("export", model, own, "--sampling", "class-by=kinds,class-weight=100")
@@ -204,6 +235,9 @@ class Sampling(unittest.TestCase):
         subprocess.run([MDSM, "sample", "--model", own, "-n", "20", "--classes", "all", "--out", out, "--quiet"], check=True,
                        env={**ENVIRONMENT, "MDSM_MODELS": self.at("models-with-classes")}, stdout=subprocess.DEVNULL)
         self.assertEqual(files(out)["samples.npy"], raw)
+        empty = subprocess.run([MDSM, "sample", "--model", own, "-n", "1", "--classes", "", "--out", self.at("none")], capture_output=True,
+                               text=True, env=ENVIRONMENT)
+        self.assertEqual((empty.returncode, "--classes is empty" in empty.stderr), (2, True), empty)
         run("sample", "--model", own, "-n", 1, "--out", self.at("class-none"))
         with open(self.at("class-none", "samples.json")) as file:
             self.assertFalse([name for name in json.load(file)["parameters"] if name.startswith("class")])

@@ -44,8 +44,8 @@ TEST(ModelDefaults, AListBecomesWhatAFileSays) {
 }
 
 TEST(ModelDefaults, WhatTheSamplerWouldRefuseIsRefused) {
-  for (const char* list :
-       {"churn", "churn=", "churn=-1", "churn=nan", "eps=0.1", "=3", "hot=3,", ",", "classes=horse"})
+  for (const char* list : {"churn", "churn=", "churn=-1", "churn=nan", "eps=0.1", "=3", "hot=3,", ",",
+                           "classes=horse", "guide=a/b", "class-by=../c", "class-by=.c"})
     EXPECT_THROW(model_defaults(list, "--sampling"), Error) << list;
 }
 

@@ -247,7 +247,9 @@ std::vector<uint64_t> seed_range(uint64_t first, int64_t count) {
 
 Samples draw_samples(EnergyModel& energy, std::span<const uint64_t> seeds, const DrawOptions& options,
                      int64_t batch) {
-  return draw(energy, nlohmann::json::object(), seeds, batch, options, {.threads = thread_count()});
+  app::ModelUse use;
+  use.threads = thread_count();
+  return draw(energy, nlohmann::json::object(), seeds, batch, options, use);
 }
 
 Tensor read_picture(const std::string& path) {

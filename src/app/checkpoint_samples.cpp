@@ -82,15 +82,16 @@ void exchange(distributed::Communicator& world, Tensor& all) {
 Tensor padded(Tensor images, int64_t pad) {
   data::DataOptions options;
   options.pad = pad;
-  data::RawImages raw;
-  raw.shape = images.shape().with_n(1);
-  raw.values = std::vector<float>(static_cast<size_t>(raw.shape.count()));
-  raw.from = "samples";
-  if (data::fit(std::move(raw), options).shape == images.shape().with_n(1)) return images;
-  raw.shape = images.shape();
-  raw.values = std::vector<float>(images.values().begin(), images.values().end());
-  raw.from = "samples";
-  raw = data::fit(std::move(raw), options);
+  const auto fitted = [&](TensorView some) {
+    data::RawImages raw;
+    raw.shape = some.shape;
+    raw.values = std::vector<float>(some.values().begin(), some.values().end());
+    raw.from = "samples";
+    return data::fit(std::move(raw), options);
+  };
+  // One image tells whether there is anything to do.
+  if (fitted(images.view().images(0, 1)).shape == images.shape().with_n(1)) return images;
+  const data::RawImages raw = fitted(images.view());
   Tensor out(raw.shape);
   std::ranges::copy(std::get<std::vector<float>>(raw.values), out.values().begin());
   return out;

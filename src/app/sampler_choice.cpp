@@ -46,7 +46,7 @@ void SamplerChoice::resolve(OptionSet& options, const nlohmann::json& info) {
 void SamplerChoice::resolve_classes(const OptionSet& options) {
   const sample::Sampler::Wanted wanted = chosen_->wanted();
   if (wanted.classes.empty()) return;
-  classes_ = std::make_unique<ClassPull>(wanted, !options.given("class-by"));
+  classes_ = std::make_unique<ClassifierGuidance>(wanted, !options.given("class-by"));
   parameters_["class-hash"] = classes_->hash();
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/class_pull.h"
+#include "app/classifier_guidance.h"
 #include "app/model_use.h"
 #include "core/options.h"
 #include "sample/registry.h"
@@ -49,7 +49,7 @@ class SamplerChoice {
   std::vector<std::pair<std::string, std::unique_ptr<sample::Sampler>>> offered_;
   const sample::Sampler* chosen_ = nullptr;
   std::optional<network::Model> guide_;
-  std::unique_ptr<const ClassPull> classes_;
+  std::unique_ptr<const ClassifierGuidance> classes_;
   nlohmann::json parameters_;
 };
 

@@ -197,8 +197,9 @@ json sampler_defaults(const std::string& sampler, const std::string& model) {
   options.parse(std::vector<std::string>{"--sampler=" + sampler});
   choice.resolve(options, network::load_model(model_place(model)).info);
   json values = choice.parameters();
-  for (const auto& [name, value] :
-       options.chosen_json().items())  // what only matters with another option, too
+  // What only matters with another option, too.
+  const json all = options.chosen_json();
+  for (const auto& [name, value] : all.items())
     if (!values.contains(name)) values[name] = value;
   return values;
 }

@@ -192,7 +192,8 @@ TEST(Multistep, ByBayesRuleAllSamplesAreOfTheirKind) {
   const auto seeds = seeds_from(0, 60);
   MultistepOptions options{.steps = 24, .hot = 0, .sigma_max = 0.4, .sigma_min = 0.1, .churn = 1};
   options.class_weight = 1, options.class_min = 0, options.class_max = 10;
-  // Even seeds above, odd seeds below: -log p = log(1 + exp(-2 s a sum / v)), at the lowest noise.
+  // Even seeds above, odd seeds below: -log p = log(1 + exp(-2 s a sum / v)), with the variance at the
+  // highest noise.
   const Attraction kind = [](ConstTensorView x, std::span<const uint64_t> of, TensorView grad_x) {
     const double v = kSpread * kSpread + 0.4 * 0.4;
     for (int64_t i = 0; i < x.shape.n; ++i) {

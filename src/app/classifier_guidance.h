@@ -12,13 +12,13 @@
 
 namespace mdsm::app {
 
-class ClassPull {
+class ClassifierGuidance {
  public:
   // Throws where the classifier is not to be had, was trained without noise, or knows no such class.
   // bundled: its name is that of one that comes with mdsm, whatever lies in this folder.
-  ClassPull(const sample::Sampler::Wanted& wanted, bool bundled);
+  ClassifierGuidance(const sample::Sampler::Wanted& wanted, bool bundled);
 
-  // For images of this shape. Use it as long as the ClassPull lives.
+  // For images of this shape. Use it as long as the ClassifierGuidance lives.
   sample::Attraction attraction(const Shape& image) const;
   // Their names in turn: seed s has number s modulo their number.
   std::vector<std::string> classes() const;

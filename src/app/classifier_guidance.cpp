@@ -1,4 +1,4 @@
-#include "app/class_pull.h"
+#include "app/classifier_guidance.h"
 
 #include <algorithm>
 
@@ -62,7 +62,7 @@ void check_noise(const classify::Classifier& classifier, const sample::Sampler::
 
 }  // namespace
 
-ClassPull::ClassPull(const sample::Sampler::Wanted& wanted, bool bundled)
+ClassifierGuidance::ClassifierGuidance(const sample::Sampler::Wanted& wanted, bool bundled)
     : name_(wanted.classifier),
       classifier_(classify::load_classifier(bundled ? bundled_classifier(name_) : classifier_path(name_))) {
   check_noise(classifier_, wanted);
@@ -70,13 +70,13 @@ ClassPull::ClassPull(const sample::Sampler::Wanted& wanted, bool bundled)
   hash_ = hash_of(classifier_);
 }
 
-std::vector<std::string> ClassPull::classes() const {
+std::vector<std::string> ClassifierGuidance::classes() const {
   std::vector<std::string> names;
   for (const int label : labels_) names.push_back(classifier_.classes[static_cast<size_t>(label)]);
   return names;
 }
 
-sample::Attraction ClassPull::attraction(const Shape& image) const {
+sample::Attraction ClassifierGuidance::attraction(const Shape& image) const {
   const Shape& own = classifier_.spec.input;
   if (own != image.with_n(1))
     fail("train one at that size (mdsm classifier --pad 0 or --resize), or leave out --size",
